@@ -102,6 +102,11 @@ class Project:
         for name in node.names:  # as projects hand Triton on
             if name.name in known:
                 setattr(module, name.asname or name.name, known[name.name])
+        for name in node.names:  # a file of the project as a whole
+            below = ast.ImportFrom(".".join(filter(None, (node.module, name.name))), [], node.level)
+            found = self.file_of(path, below) if depth < 6 else None
+            if found is not None:
+                setattr(module, name.asname or name.name, self.module(found, depth + 1))
         found = self.file_of(path, node) if depth < 6 else None
         if found is None:
             return

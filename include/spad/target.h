@@ -202,6 +202,8 @@ typedef enum spad_fence_kind {
     SPAD_FENCE_THREADS, /**< accesses of two agents: one of the first agent (`before`) before it
                              synchronises, and one of the second (`after`) after that. What arrives
                              on a unit for its operations includes the first */
+    SPAD_FENCE_INIT,    /**< the init of an mbarrier, then a delivery to it through the async proxy:
+                             a fence between them, for nothing else */
     SPAD_FENCE_KINDS
 } spad_fence_kind;
 

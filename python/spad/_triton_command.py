@@ -104,6 +104,8 @@ def main(arguments):
             print(_save(kernel, options.output, stage, len(kernels) > 1))
         elif options.command != "compare":
             text, failed = _show(options.command, kernel)
+            if len(kernels) > 1:
+                print(f"with {stage} stages:")
             print(text, end="" if text.endswith("\n") else "\n")
             status = max(status, failed)
     if options.command in ("compare", "report") and (len(kernels) > 1 or options.command == "compare"):

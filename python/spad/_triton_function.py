@@ -82,8 +82,8 @@ def read_type(name, word):
                         "belongs to the constexprs")
     kind, colon, multiple = word.rpartition(":") if ":" in word and not word.endswith(">") else (word, "", "")
     base = kind.strip().strip("*")
-    if base in _OTHER_WORDS:
-        right = f"{'*' if '*' in kind else ''}{_OTHER_WORDS[base]}"
+    if base in _OTHER_WORDS or kind.strip().endswith("*"):
+        right = f"{'*' if '*' in kind else ''}{_OTHER_WORDS.get(base, base)}"
         raise ValueError(f"'{word}', the type of argument '{name}', is no type of Triton: '{right}'")
     if base not in _TYPES and not re.fullmatch(r"tensordesc<.*>", base):
         raise ValueError(f"'{word}', the type of argument '{name}', is no type of Triton: 'i32', 'fp32', '*fp16:16', "

@@ -136,7 +136,9 @@ static bool meets_need(const spad__fences *f, const spad__fence_run *run,
     if (need->fence >= 0) return run->fence == need->fence && run->when == need->when;
     if (run->fence < 0) return true;
     const spad_fence_rule *rule = &target->fences[run->fence];
-    return rule->kind == SPAD_FENCE_PROXY && (rule->spaces & need->spaces) != 0;
+    if (rule->kind != SPAD_FENCE_PROXY && !(need->init && rule->kind == SPAD_FENCE_INIT))
+        return false;
+    return (rule->spaces & need->spaces) != 0;
 }
 
 static spad_status run_between(const spad__fences *f, const spad__fence_run *run, int32_t from,

@@ -32,6 +32,7 @@ typedef struct spad__fence_need {
     uint64_t spaces;
     unsigned when;
     int32_t agent; /* whose; -1: of any agent */
+    bool init;     /* after the init of an mbarrier: one for that is enough */
 } spad__fence_need;
 
 /* Accesses to the same bytes, of which one comes before the other in every execution. */

@@ -192,7 +192,8 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     spad__order *o = s->order;
     const int32_t begin = o->net.points.items[init->point].event;
     const int32_t event = o->net.points.items[a->point].event;
-    const spad__fence_need need = {.fence = -1, .spaces = s->chip_spaces, .agent = -1};
+    const spad__fence_need need = {
+        .fence = -1, .spaces = s->chip_spaces, .agent = -1, .init = true};
     if (!spad__is_async(o, &o->events.items.items[event])) return SPAD_OK;
     bool fenced;
     const spad_status status =

@@ -352,6 +352,11 @@ spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "'%s' is a proxy fence: a unit that needs it has `proxy`", rule->name);
     }
+    if (rule->kind == SPAD_FENCE_INIT) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is a fence for mbarriers, which no operation of a unit needs",
+                          rule->name);
+    }
     if (((engine->reads | engine->writes) & rule->spaces) == 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "engine '%s' does not reach the memory of fence '%s'", engine->name,

@@ -9,6 +9,7 @@
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_view.c    parts of buffers, and other shapes of them
  *     ttgir_memory.c  operations that touch shared or tensor memory
+ *     ttgir_result.c  results of products that are read too early
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
  *     ttgir_cluster.c blocks of a cluster that touch the memory of one another
@@ -60,6 +61,8 @@ typedef struct spad__ttgir_view {
     spad__scalar from[SPAD__TTGIR_RANK];
     int64_t length[SPAD__TTGIR_RANK];
     bool reshaped; /* its dimensions are no longer those of the buffer: no parts of it */
+    int64_t bits;  /* of one of its elements, in columns of tensor memory that has another type; 0:
+                      those of the buffer */
 } spad__ttgir_view;
 
 typedef struct spad__ttgir_value {
@@ -363,8 +366,14 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
                                int64_t *align);
 /* How many of the first dimensions of memory are stages of a ring: 0 or 1. */
 int spad__ttgir_stage_dims(const spad__ttgir *t, const spad__ttgir_type *type);
+/* How many columns of 32 bits, or parts of one, lie between two elements of a row of 128 lanes of
+ * tensor memory, which are side by side for 1. 0: another order of lanes, or not known. */
+int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *type);
 /* Is it of scales in tensor memory? */
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
+/* Scales of rows x columns bytes, as they are in tensor memory: 32 rows at a time, side by side,
+ * the same in each quarter of the lanes. Parts of them are all of them here. False: too large. */
+bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
@@ -596,6 +605,8 @@ void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
+/* Reads of the results that a wait hands on, where their products can still be under way. */
+void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
 
 /* ---- functions ------------------------------------------------------------------------ */
 

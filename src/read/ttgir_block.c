@@ -21,7 +21,7 @@ static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
            memcmp(a->view.order, b->view.order, sizeof a->view.order) == 0 &&
            memcmp(a->view.from, b->view.from, sizeof a->view.from) == 0 &&
            memcmp(a->view.length, b->view.length, sizeof a->view.length) == 0 &&
-           a->view.reshaped == b->view.reshaped;
+           a->view.reshaped == b->view.reshaped && a->view.bits == b->view.bits;
 }
 
 /* Two values that may be meant: the same buffer at one stage or the other. */
@@ -519,6 +519,13 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
     }
 }
 
+/* Is a run with numbers tried before any number of rounds? Where the caller has them for what data
+ * decides; and where there are partitions, whose loops have numbers of rounds that belong together
+ * and could not be told from others if each had any. */
+static bool is_run_first(const spad__ttgir *t, const spad__mlir_op *op) {
+    return t->has_loaded || (t->specialised && !is_handed_out(t, op));
+}
+
 void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region};
     if (spad__ttgir_region(t, l.region)->next < 0) {
@@ -541,7 +548,7 @@ void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
         }
         if (t->run) {
             unroll_while(t, &l);
-        } else if (t->has_loaded && !t->any_rounds) { /* the caller has numbers for it */
+        } else if (is_run_first(t, op) && !t->any_rounds) {
             spad__ttgir_unclear(t, "a loop with a condition instead of a number of rounds");
         } else {
             keep_while(t, &l);

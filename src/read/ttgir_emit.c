@@ -28,6 +28,7 @@ typedef struct spad__ttgir_rows {
     int64_t meet;    /* where the warps of the main program meet; -1: not yet made */
     int64_t cluster; /* where the blocks of a cluster meet */
     int64_t fence;
+    int64_t init_fence; /* after the init of mbarriers */
     int64_t last_source;
     uint32_t last_location;
     spad__scalar stage; /* to compare with */
@@ -522,28 +523,54 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     }
 }
 
+/* Has a thread, or a copy through the generic proxy, written shared memory before this note? */
+static bool is_written_before(const spad__ttgir *t, size_t end) {
+    for (size_t i = 0; i < end; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->kind != SPAD__NOTE_OPERATION ||
+            (note->unit != SPAD__TTGIR_NO_UNIT && note->unit != SPAD__TTGIR_CP)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < note->access_count; k++) {
+            const spad__ttgir_access *access = &t->accesses.items[note->first_access + k];
+            if ((access->kind & SPAD_ACCESS_WRITE) != 0 &&
+                t->buffers.items[access->buffer].space == SPAD__TTGIR_SHARED) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* mbarrier.init is a write of threads, and a copy signals through the async proxy: the fence
- * between them is left to the machine code of the compiler, so it is put after a run of inits. */
-static spad_status emit_fence(spad__ttgir *t, spad_error *error) {
+ * between them is left to the machine code of the compiler, so it is put after a run of inits. It
+ * is one for mbarriers only, where another one would hide that tiles lack theirs. */
+static spad_status emit_init_fence(spad__ttgir *t, const spad__ttgir_rows *rows, bool only,
+                                   spad_error *error) {
     spad_statement fence = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
+    if (only) fence.fence = rows->init_fence;
     return spad_kernel_builder_statement(t->builder, &fence, error);
 }
 
 static spad_status emit_stream(spad__ttgir *t, const spad__ttgir_rows *rows, int stream,
                                spad_error *error) {
-    bool inits = false;
+    bool inits = false, only = false;
+    int depth = 0; /* of loops and conditions: what is written there may come before as well */
     for (size_t i = 0; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->stream != stream || note->block != t->rank) continue;
         const bool init =
             note->kind == SPAD__NOTE_STATEMENT && note->statement == SPAD_STATEMENT_INIT;
         TRY(go_to(t, note->op, error));
-        if (inits && !init) TRY(emit_fence(t, error));
+        if (inits && !init) TRY(emit_init_fence(t, rows, only, error));
+        if (init && !inits) only = depth > 0 || is_written_before(t, i);
         inits = init;
+        if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) depth++;
+        if (note->kind == SPAD__NOTE_END) depth--;
         t->op = note->op;
         TRY(emit_note(t, rows, note, error));
     }
-    return inits ? emit_fence(t, error) : SPAD_OK;
+    return inits ? emit_init_fence(t, rows, only, error) : SPAD_OK;
 }
 
 static spad_status begin_agent(spad__ttgir *t, const char *name, int64_t warps, int64_t registers,
@@ -642,10 +669,13 @@ static spad_status emit_cluster(spad__ttgir *t, const spad__ttgir_rows *rows, sp
 /* ---- the kernel ------------------------------------------------------------------------ */
 
 static spad_status emit_all(spad__ttgir *t, spad_error *error) {
-    spad__ttgir_rows rows = {.fence = -1, .join = -1, .meet = -1, .cluster = -1};
+    spad__ttgir_rows rows = {.fence = -1, .init_fence = -1, .join = -1, .meet = -1, .cluster = -1};
     size_t fence;
     if (spad_target_find_fence(&fence, t->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
+    }
+    if (spad_target_find_fence(&fence, t->target, "mbarrier", NULL) == SPAD_OK) {
+        rows.init_fence = (int64_t)fence;
     }
     t->rank = 0;
     TRY(spad__ttgir_emit_params(t, error));

@@ -62,14 +62,11 @@ int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__add(offset, t->call_base, &offset) ? offset : -1;
 }
 
-/* Scales of rows x columns bytes: 32 rows at a time, side by side, the same in each quarter of the
- * lanes. Parts of them are all of them here. */
-static void fold_scales(spad__ttgir_buffer *b) {
+bool spad__ttgir_fold_scales(int64_t *dims) {
     enum { LANES = 128, ROWS = 32 };
-    const int64_t groups = b->dims[0] > ROWS ? b->dims[0] / ROWS : 1;
-    if (!spad__mul(groups, b->dims[1], &b->dims[1])) return;
-    b->dims[0] = LANES;
-    b->folded = true;
+    const int64_t groups = dims[0] > ROWS ? dims[0] / ROWS : 1;
+    dims[0] = LANES;
+    return spad__mul(groups, dims[1], &dims[1]);
 }
 
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
@@ -89,7 +86,7 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
         b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
     if (space == SPAD__TTGIR_TMEM && b->rank == 2 && spad__ttgir_has_scales(t, type))
-        fold_scales(b);
+        b->folded = spad__ttgir_fold_scales(b->dims);
     b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;
     if (b->offset >= 0) t->has_offsets = true;
     spad__ttgir_name(t, op, b->name);
@@ -262,6 +259,7 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
         !spad__mlir_has(t->m, op, "warpGroupLocal")) {
         spad__ttgir_note_own_meet(t, op);
     }
+    spad__ttgir_note_results(t, op, pending);
 }
 
 /* ---- mbarriers ------------------------------------------------------------------------ */

@@ -125,8 +125,8 @@ static bool is_whole_tile(const spad__ttgir *t, const spad__ttgir_type *type,
                           const spad__ttgir_value *view) {
     const spad__ttgir_buffer *b = &t->buffers.items[view->buffer];
     int64_t split[SPAD__TTGIR_RANK];
-    if (b->folded || view->view.reshaped) return false;
-    if (b->rank != type->rank) return false;
+    if (b->folded || view->view.reshaped || view->view.bits != 0) return false;
+    if (b->rank != type->rank || view->view.rank != type->rank) return false;
     spad__ttgir_split(t, type->encoding, type->rank, split);
     for (int d = 0; d < type->rank; d++) {
         const int own = view->view.order[d];

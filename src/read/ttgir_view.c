@@ -8,6 +8,8 @@
 #include "base/checked.h"
 #include "read/ttgir.h"
 
+enum { TMEM_COLUMNS = 1 }; /* the dimension of tensor memory after its lanes */
+
 /* Parts of memory that has another shape than it was allocated with are not known. */
 static bool is_reshaped(spad__ttgir *t, const spad__ttgir_value *value) {
     if (!value->view.reshaped) return false;
@@ -46,6 +48,15 @@ static void dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, in
     }
 }
 
+/* A number of elements of the view as one of elements of the buffer; false: it is none. */
+static bool in_own_elements(const spad__ttgir_buffer *b, const spad__ttgir_view *view,
+                            int64_t *number) {
+    int64_t bits;
+    if (!spad__mul(*number, view->bits, &bits)) return false;
+    *number = bits / spad_dtype_bits(b->dtype);
+    return bits % spad_dtype_bits(b->dtype) == 0;
+}
+
 /* Narrows dimension d of the view to that of dimension `of` of the type, from `from` on. False: a
  * fault. */
 static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from,
@@ -55,8 +66,16 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
     const int64_t before = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
     int64_t dims[SPAD__TTGIR_RANK];
     dims_in_block(t, type, dims);
-    if (b->folded || (from == 0 && dims[of] == before)) return true;
-    if (dims[of] != type->dims[of]) {
+    const bool divided = dims[of] != type->dims[of];
+    int64_t length = dims[of];
+    if (b->folded) return true;
+    if (value->view.bits != 0 && own == TMEM_COLUMNS &&
+        (!in_own_elements(b, &value->view, &from) || !in_own_elements(b, &value->view, &length))) {
+        SPAD__TTGIR_FAULT(t, "a part of an element of tensor memory as it was allocated");
+        return false;
+    }
+    if (from == 0 && length == before) return true;
+    if (divided) {
         SPAD__TTGIR_FAULT(t, "a part of a dimension that the blocks of the cluster divide");
         return false;
     }
@@ -65,7 +84,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
         value->view.length[own] > 0
             ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
             : start;
-    value->view.length[own] = dims[of];
+    value->view.length[own] = length;
     return true;
 }
 
@@ -176,6 +195,8 @@ static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int
 static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *bytes) {
     int64_t dims[SPAD__TTGIR_RANK];
     dims_in_block(t, type, dims);
+    if (type->rank == 2 && spad__ttgir_has_scales(t, type) && !spad__ttgir_fold_scales(dims))
+        return false;
     const spad_shape shape = {(size_t)type->rank, dims};
     return spad_shape_bytes(bytes, shape, type->dtype, NULL) == SPAD_OK;
 }
@@ -195,8 +216,35 @@ static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
     return true;
 }
 
-/* Other shapes of the same bytes. From here on it is all of them; the first tile of a ring can be
- * meant, and the first columns of tensor memory. */
+/* The type that memory had before the operation; false: it is not known. */
+static bool read_type_before(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type) {
+    for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(t->m, op, at)) {
+        if (spad__mlir_is(t->m, at, "!ttg.memdesc"))
+            return spad__ttgir_read_type(t, at, op->end, type);
+    }
+    return false;
+}
+
+/* Is it tensor memory with the same lanes in both types, and its elements side by side in each?
+ * Then a part of its columns is known in either. */
+static bool has_other_columns(spad__ttgir *t, const spad__mlir_op *op,
+                              const spad__ttgir_value *value, const spad__ttgir_type *type,
+                              int ring) {
+    enum { LANES = 128 };
+    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_type before;
+    if (b->space != SPAD__TTGIR_TMEM || b->rank != 2 || type->rank - ring != 2) return false;
+    if (b->folded || value->view.reshaped || !read_type_before(t, op, &before)) return false;
+    if (spad__ttgir_column_stride(t, &before) != 1 || spad__ttgir_column_stride(t, type) != 1)
+        return false;
+    spad__ttgir_split(t, type->encoding, 2, split);
+    return b->dims[0] == LANES && value->view.length[0] == 0 &&
+           type->dims[ring] / split[0] == LANES;
+}
+
+/* Other shapes of the same bytes. From here on it is all of them, but for tensor memory with other
+ * elements in the same lanes; the first tile of a ring can be meant. */
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
@@ -207,6 +255,7 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
     if (is_view_of(t, &value, &type, ring)) {
         if (ring == 0 && is_whole_ring(t, &value))
             value.view.stage = spad__scalar_number(&t->scalars, 0);
+        value.view.bits = 0;
         spad__ttgir_set(t, op, 0, value);
         return;
     }
@@ -220,7 +269,11 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;
     }
-    value.view.reshaped = true;
+    if (has_other_columns(t, op, &value, &type, ring)) {
+        value.view.bits = spad_dtype_bits(type.dtype);
+    } else {
+        value.view.reshaped = true;
+    }
     if (has == had && is_whole_ring(t, &value)) {
         value.view.stage = spad__scalar_number(&t->scalars, 0);
     } else if (has != all) {

@@ -174,6 +174,19 @@ int spad__ttgir_stage_dims(const spad__ttgir *t, const spad__ttgir_type *type) {
     return type->rank > rank ? 1 : 0;
 }
 
+int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *type) {
+    enum { LANES = 128 };
+    const spad__mlir *m = t->m;
+    const spad__mlir_alias *alias =
+        type->encoding != 0 ? spad__mlir_find_alias(m, type->encoding) : NULL;
+    int64_t lanes, stride;
+    if (alias == NULL || !spad__mlir_is(m, alias->first, "#ttng.tensor_memory_encoding")) return 0;
+    const uint32_t rows = spad__mlir_after_word(m, alias->first, alias->end, "blockM");
+    const uint32_t step = spad__mlir_after_word(m, alias->first, alias->end, "colStride");
+    if (rows == 0 || !spad__mlir_number(m, rows, &lanes) || lanes != LANES) return 0;
+    return step != 0 && spad__mlir_number(m, step, &stride) ? stride : 0;
+}
+
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {
     if (type->encoding == 0) return false;
     const spad__mlir_alias *alias = spad__mlir_find_alias(t->m, type->encoding);

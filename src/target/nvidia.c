@@ -178,20 +178,26 @@ static const spad_engine sm_120_engines[] = BLACKWELL_RTX_ENGINES(rtx5090);
 /* Fences [ptx]. fence.proxy.async, or .shared or .global of it (sm_90): threads and then the async
  * proxy. wgmma.fence (sm_90a): registers that threads accessed and then a wgmma.
  * tcgen05.fence::before_thread_sync and ::after_thread_sync (sm_100a): tensor memory that two
- * threads access; tcgen05.commit includes the first. */
+ * threads access; tcgen05.commit includes the first. fence.mbarrier_init (sm_90): mbarriers and
+ * then copies that deliver to them. */
 #define PROXY_FENCES(cluster)                                            \
     {.name = "shared", .kind = SPAD_FENCE_PROXY, .spaces = (cluster)}, { \
         .name = "global", .kind = SPAD_FENCE_PROXY, .spaces = IN_GLOBAL  \
     }
+#define INIT_FENCE(cluster) \
+    { .name = "mbarrier", .kind = SPAD_FENCE_INIT, .spaces = (cluster) }
 static const spad_fence_rule hopper_fences[] = {
     PROXY_FENCES(IN_CLUSTER),
     {.name = "wgmma", .kind = SPAD_FENCE_ISSUE, .spaces = IN_REGISTERS},
+    INIT_FENCE(IN_CLUSTER),
 };
 static const spad_fence_rule blackwell_fences[] = {
     PROXY_FENCES(IN_TMEM_CLUSTER),
     {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIRS},
+    INIT_FENCE(IN_TMEM_CLUSTER),
 };
-static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_SMALL_CLUSTER)};
+static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_SMALL_CLUSTER),
+                                                       INIT_FENCE(IN_SMALL_CLUSTER)};
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
 #define PLAIN_SPACES(per_sm, reserve) PLAIN_OF(per_sm, reserve, NO_MEMORY)

@@ -63,7 +63,7 @@ static bool read_fence_rule(spad__target_reader *r) {
            !spad__parser_accept_word(&r->parser, spad__fence_words[kind]))
         kind++;
     if (kind == SPAD_FENCE_KINDS) {
-        return spad__parser_expected(&r->parser, "'proxy', 'issue' or 'threads'");
+        return spad__parser_expected(&r->parser, "'proxy', 'issue', 'threads' or 'init'");
     }
     rule.kind = (spad_fence_kind)kind;
     if (!spad__parser_expect_word(&r->parser, "on") ||

@@ -31,8 +31,10 @@ bool spad_rect_overlaps(spad_rect a, spad_rect b) {
 
 /* ---- built-in targets -------------------------------------------------------------- */
 
-const char *const spad__fence_words[SPAD_FENCE_KINDS] = {
-    [SPAD_FENCE_PROXY] = "proxy", [SPAD_FENCE_ISSUE] = "issue", [SPAD_FENCE_THREADS] = "threads"};
+const char *const spad__fence_words[SPAD_FENCE_KINDS] = {[SPAD_FENCE_PROXY] = "proxy",
+                                                         [SPAD_FENCE_ISSUE] = "issue",
+                                                         [SPAD_FENCE_THREADS] = "threads",
+                                                         [SPAD_FENCE_INIT] = "init"};
 
 static const spad__target_list *const lists[] = {
     &spad__targets_neuron,

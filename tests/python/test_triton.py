@@ -96,6 +96,45 @@ def test_bad_input():
         st.load("nowhere.ttgir")
 
 
+LOCATED = '''#smem = #ttg.shared_memory
+#loc = loc("/home/a/kernels.py":3:1)
+#loc1 = loc("acc"(#loc2))
+#loc2 = loc("/home/a/kernels.py":57:5)
+#loc3 = loc(callsite(#loc1 at #loc))
+#loc4 = loc(#loc4)
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:90"} {
+  tt.func public @f(%p: !tt.ptr<f16>, %n: i32) {
+    %v = tt.load %p : !tt.ptr<i1>
+    ttg.local_secret %x, !ttg.memdesc<64x64xf16, #smem> WHERE
+    tt.return
+  } loc(#loc)
+} loc(#loc)
+'''
+
+
+@pytest.mark.parametrize("where, place", [
+    ("loc(#loc)", "kernels.py:3"), ("loc(#loc1)", "kernels.py:57"), ("loc(#loc3)", "kernels.py:57"), ("loc(#loc4)", None),
+    ("loc(#loc9)", None), ("loc(unknown)", None), ("", None)])
+def test_refused_kernels_have_a_place(where, place):
+    text = LOCATED.replace("WHERE", where)
+    assert st._place_of(text, 10) == place
+    body = text.replace("ttg.local_secret", "%x = scf.if %v {\n    } else {\n      tt.nothing loc(#loc)\n    } " + where + "\n//")
+    assert st._place_of(body, 10) == place
+    with pytest.raises(spad.TextError) as caught:
+        st.load(text.replace("%x,", "%v,"), placed=False)
+    assert str(caught.value).startswith("<ttgir>:10:5: ") and str(caught.value).endswith(f" (at {place})") == (place is not None)
+
+
+def test_several_stages_are_told_apart(root, monkeypatch, capsys):
+    from spad import _triton_command
+
+    kernel = st.load(recorded(root, "softmax_sm80_s3_v39"), placed=False)
+    monkeypatch.setattr(_triton_command, "function_at", lambda word: word)
+    monkeypatch.setattr(_triton_command.st, "load", lambda *given, **options: kernel)
+    assert _triton_command.main(["check", "a.py:k", "--stages", "2..3"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "stages" in line] == ["with 2 stages:", "with 3 stages:"]
+
+
 def test_without_triton(root, monkeypatch):
     monkeypatch.setitem(sys.modules, "triton", None)
     k = st.load(recorded(root, "softmax_sm80_s3_v39"))
@@ -575,7 +614,7 @@ def test_a_signature_has_what_wrappers_and_defaults_give():
 
 @pytest.mark.parametrize("types, message", [
     ({"x_ptr": "*float16"}, "no type of Triton: '[*]fp16'"), ({"x_ptr": "float16*"}, "no type of Triton: '[*]fp16'"),
-    ({"n": "int"}, "no type of Triton: 'i32'"), ({"n": "i33"}, "no type of Triton: 'i32', "),
+    ({"x_ptr": "fp16*"}, "'fp16[*]', .* no type of Triton: '[*]fp16'"), ({"n": "int"}, "no type of Triton: 'i32'"), ({"n": "i33"}, "no type of Triton: 'i32', "),
     ({"x_ptr": "*fp16:many"}, "after ':' is a number"), ({"n": 32}, "the type of argument 'n' is 32"),
     ({"q": "i32"}, "'q' is no argument of the kernel: x_ptr, n, BLOCK")])
 def test_wrong_types_are_named(types, message):

@@ -342,14 +342,15 @@ static const spad_fence_rule *rule_of(const executor *e, int64_t fence) {
     return fence >= 0 ? &spad_kernel_get_target(e->kernel)->fences[fence] : NULL;
 }
 
-/* A proxy fence for one of the spaces. */
-static bool is_fenced(const explorer *x, uint64_t spaces, int from, int to) {
+/* A proxy fence for one of the spaces; after the init of an mbarrier one for that will do. */
+static bool is_fenced(const explorer *x, uint64_t spaces, bool init, int from, int to) {
     for (int p = 0; p < (int)x->e->points.count; p++) {
         const point *f = &x->e->points.items[p];
         if (f->action != ACTION_FENCE || !is_between(x, p, from, to)) continue;
         const spad_fence_rule *rule = rule_of(x->e, f->fence);
         if (rule == NULL) return true;
-        if (rule->kind == SPAD_FENCE_PROXY && (rule->spaces & spaces) != 0) return true;
+        if (rule->kind != SPAD_FENCE_PROXY && !(init && rule->kind == SPAD_FENCE_INIT)) continue;
+        if ((rule->spaces & spaces) != 0) return true;
     }
     return false;
 }
@@ -450,7 +451,8 @@ static void judge_proxies(explorer *x, const op *o, const conflict *c) {
         const bool writes = (c->written & bit) != 0;
         const int end = writes ? o->write_end : o->read_end;
         if (((c->written | c->read) & bit) == 0 || !executor_has_proxies(e, s)) continue;
-        if (!is_before(x, end, after->start) || is_fenced(x, bit, end, after->start)) continue;
+        if (!is_before(x, end, after->start) || is_fenced(x, bit, false, end, after->start))
+            continue;
         if (!writes) {
             e->result.read_to_async = true;
             continue;
@@ -491,7 +493,7 @@ static void judge_inits(explorer *x) {
             for (int p = 0; p < (int)e->points.count; p++) {
                 const point *init_point = &e->points.items[p];
                 if (init_point->action != ACTION_INIT || init_point->object != c->object) continue;
-                if (!is_before(x, p, o->start) || is_fenced(x, chip, p, o->start)) continue;
+                if (!is_before(x, p, o->start) || is_fenced(x, chip, true, p, o->start)) continue;
                 executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
                              executor_line(e, init_point->statement),
                              executor_line(e, o->statement));
@@ -515,7 +517,7 @@ static void judge_invalidates(explorer *x) {
                 const point *end = &e->points.items[p];
                 if (end->action != ACTION_INVALIDATE || end->object != e->held.items[h].object ||
                     !is_before(x, p, o->start) ||
-                    is_fenced(x, UINT64_C(1) << bytes->space, p, o->start)) {
+                    is_fenced(x, UINT64_C(1) << bytes->space, false, p, o->start)) {
                     continue;
                 }
                 executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",

@@ -64,3 +64,35 @@ void test_ttgir_refuse(const test_ttgir_fault *f) {
     assert_true(found);
     spad_diagnostics_destroy(faults);
 }
+
+char *test_ttgir_text(const char *text, int64_t size, spad_ttgir_info *info) {
+    const spad_define define = {"K", size};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    spad_kernel *kernel;
+    spad_error error;
+    test_text shown;
+    const spad_status status =
+        spad_kernel_read_ttgir(&kernel, info, text, strlen(text), "k", &options, NULL, &error);
+    if (status != SPAD_OK) print_error("%s\n%s\n", error.message, strstr(text, "tt.func"));
+    assert_ok(status, &error);
+    test_text_init(&shown);
+    assert_ok(spad_kernel_write_text(kernel, &shown.sink, &error), &error);
+    spad_kernel_destroy(kernel);
+    return shown.bytes;
+}
+
+spad_verdict test_ttgir_verdict(const char *text, int64_t size) {
+    const spad_define define = {"K", size};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    assert_ok(
+        spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error),
+        &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    return verdict;
+}

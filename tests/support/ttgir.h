@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "spad/spad.h"
+
 #define HEAD(chip)                                                                              \
     "#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false}>\n"              \
     "#wide = #ttg.nvmma_shared<{swizzlingByteWidth = 256, transposed = false}>\n"               \
@@ -51,6 +53,10 @@ typedef struct test_ttgir_fault {
 void test_ttgir_read(const test_ttgir_sample *s);
 /* The message is among the faults of the text. */
 void test_ttgir_refuse(const test_ttgir_fault *f);
+
+/* The text of the kernel, freed by the caller, and the verdict on it, for K = size. */
+char *test_ttgir_text(const char *text, int64_t size, spad_ttgir_info *info);
+spad_verdict test_ttgir_verdict(const char *text, int64_t size);
 
 #define CHECK_SAMPLES(list) \
     for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++) test_ttgir_read(&(list)[i])

@@ -135,6 +135,12 @@ static const struct {
      "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"
      "tma load reads a writes x delivers m\nwait m parity 0\nsimt look reads x\n",
      1, NULL},
+    /* a fence for mbarriers is for them alone */
+    {"kernel k on sm_90\nunit tma on copy free proxy\nmbarrier m count 1\ninit m\nfence mbarrier\n"
+     "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"
+     "tma load reads a writes x delivers m\nwait m parity 0\nsimt look reads x\n",
+     0, NULL},
+    {STORE "fence mbarrier\n" COPY, 1, "no fence comes between it and fill"},
 };
 
 static int64_t count_fences(const spad_check *check, const char **first) {
@@ -198,12 +204,14 @@ static void a_target_has_its_fences(void **state) {
         const char *message;
     } rows[] = {
         {"kernel k on sm_90\nfence tcgen05 after\n",
-         "target 'sm_90' has no fence 'tcgen05'; it has shared, global, wgmma"},
+         "target 'sm_90' has no fence 'tcgen05'; it has shared, global, wgmma, mbarrier"},
         {"kernel k on sm_80\nfence shared\n", "target 'sm_80' has no fence 'shared', and no other"},
         {"kernel k on sm_90\nfence wgmma before\n", "this fence has no 'before' and no 'after'"},
         {"kernel k on sm_100\nfence tcgen05\n", "fence 'tcgen05' is 'before' or 'after'"},
         {"kernel k on sm_90\nunit u on tensor same proxy fence shared\n",
          "'shared' is a proxy fence: a unit that needs it has `proxy`"},
+        {"kernel k on sm_90\nunit u on tensor same proxy fence mbarrier\n",
+         "'mbarrier' is a fence for mbarriers, which no operation of a unit needs"},
         {"kernel k on sm_90\nunit u on copy free proxy fence wgmma\n",
          "engine 'copy' does not reach the memory of fence 'wgmma'"},
         {"kernel k on sm_90\nunit u on tensor same fence\n", "expected the name of a fence"},
@@ -233,10 +241,10 @@ static void the_builder_refuses_other_fences(void **state) {
     assert_ok(spad_kernel_builder_unit(&unit, b, "u", 1, SPAD_UNIT_SAME, true, &error), &error);
     assert_int_equal(spad_kernel_builder_unit_fence(b, 1, fence, &error), SPAD_ERR_UNKNOWN);
     assert_int_equal(spad_kernel_builder_unit_fence(b, -1, fence, &error), SPAD_ERR_UNKNOWN);
-    assert_int_equal(spad_kernel_builder_unit_fence(b, unit, 3, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_kernel_builder_unit_fence(b, unit, 4, &error), SPAD_ERR_UNKNOWN);
     assert_ok(spad_kernel_builder_unit_fence(b, unit, fence, &error), &error);
     spad_statement s = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
-    s.fence = 3;
+    s.fence = 4;
     assert_int_equal(spad_kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);
     s.fence = -2;
     assert_int_equal(spad_kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);

@@ -205,6 +205,29 @@ static void products_of_pairs(void **state) {
     CHECK_SAMPLES(samples);
 }
 
+#define PART_OF(from, shape)                                                       \
+    "    %y = ttg.memdesc_subslice %s[" from "] : " TILE " -> !ttg.memdesc<" shape \
+    "xf16, #tile, #smem, mutable, 64x64>\n    ttg.local_store %x, %y : i32\n"
+
+/* A block has its part of the rows of a tile, and all of their columns. */
+static void parts_of_tiles(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {HALVES ALLOC_TILE ALLOC_ONE PART_OF("0, 32", "64x32") CLOSE,
+         {"simt store writes s_block0(.., 32..64)\n", "simt store writes s_block1(.., 32..64)\n"}},
+        {HALVES ALLOC_TILE ALLOC_ONE PART_OF("0, 0", "64x64") CLOSE,
+         {"simt store writes s_block0\n"}},
+    };
+    static const test_ttgir_fault faults[] = {
+        {HALVES ALLOC_TILE ALLOC_ONE PART_OF("32, 0", "32x64") CLOSE,
+         "a part of a dimension that the blocks of the cluster divide"},
+        {HALVES ALLOC_TILE ALLOC_ONE PART_OF("0, 0", "32x64") CLOSE,
+         "a part of a dimension that the blocks of the cluster divide"},
+    };
+    CHECK_SAMPLES(samples);
+    CHECK_FAULTS(faults);
+}
+
 #define ANSWER "!ttg.memdesc<2xi64, #one, #smem, mutable>"
 #define ROUND                                                                                   \
     "      %r = ttg.local_alloc : () -> " ANSWER "\n      ttng.clc_try_cancel %r, %b : " ANSWER \
@@ -393,7 +416,7 @@ int main(void) {
         cmocka_unit_test(copies_and_arrivals), cmocka_unit_test(blocks_meet),
         cmocka_unit_test(products_of_pairs),   cmocka_unit_test(work_that_is_handed_out),
         cmocka_unit_test(parts_of_halves),     cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(each_line_is_missed),
+        cmocka_unit_test(each_line_is_missed), cmocka_unit_test(parts_of_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,22 +171,6 @@ static void put_all(maker *m, type t) {
     }
 }
 
-static char *text_of(const char *text, int64_t size, spad_ttgir_info *info) {
-    const spad_define define = {"K", size};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1};
-    spad_kernel *kernel;
-    spad_error error;
-    test_text shown;
-    const spad_status status =
-        spad_kernel_read_ttgir(&kernel, info, text, strlen(text), "k", &options, NULL, &error);
-    if (status != SPAD_OK) print_error("%s\n%s\n", error.message, strstr(text, "tt.func"));
-    assert_ok(status, &error);
-    test_text_init(&shown);
-    assert_ok(spad_kernel_write_text(kernel, &shown.sink, &error), &error);
-    spad_kernel_destroy(kernel);
-    return shown.bytes;
-}
-
 static long count_of(const char *text, const char *word) {
     long count = 0;
     for (; (text = strstr(text, word)) != NULL; text += strlen(word)) count++;
@@ -201,7 +185,7 @@ static void numbers_are_as_wide_as_their_types(void **state) {
         test_text_put(&m.text, "%s", HEAD("90") ALLOC_R);
         put_all(&m, t);
         test_text_put(&m.text, "%s", CLOSE);
-        char *kernel = text_of(m.text.bytes, 64, NULL);
+        char *kernel = test_ttgir_text(m.text.bytes, 64, NULL);
         assert_true(m.count > 100);
         assert_int_equal(count_of(kernel, "writes x[0]"), m.count);
         free(kernel);
@@ -248,7 +232,7 @@ static void expressions_are_exact_or_run(void **state) {
         test_text_init(&m.text);
         test_text_put(&m.text, "%s    %s", HEAD("90") ALLOC_R, list[i].op);
         test_text_put(&m.text, "    %%s = arith.extui %%e : i1 to i32\n%s", AT("%s") CLOSE);
-        char *kernel = text_of(m.text.bytes, list[i].size, NULL);
+        char *kernel = test_ttgir_text(m.text.bytes, list[i].size, NULL);
         if (strstr(kernel, list[i].wanted) == NULL) print_error("%zu: %s", i, kernel);
         assert_non_null(strstr(kernel, list[i].wanted));
         free(kernel);
@@ -268,27 +252,11 @@ static void expressions_are_exact_or_run(void **state) {
     };
     spad_ttgir_info info;
     CHECK_SAMPLES((test_ttgir_sample[]){loops[0]});
-    free(text_of(loops[1].text, 10, &info));
+    free(test_ttgir_text(loops[1].text, 10, &info));
     assert_true(info.unrolled);
 }
 
 /* ---- masked copies ------------------------------------------------------------------------ */
-
-static spad_verdict verdict_of(const char *text, int64_t size) {
-    const spad_define define = {"K", size};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1};
-    spad_kernel *kernel;
-    spad_check *check;
-    spad_error error;
-    assert_ok(
-        spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error),
-        &error);
-    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    const spad_verdict verdict = spad_check_get_verdict(check);
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return verdict;
-}
 
 #define PLACED_HEAD                                                                             \
     "#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false}>\n"              \
@@ -320,9 +288,9 @@ static void masked_copies_write_zeros(void **state) {
     static const char wrong[] = PLACED_HEAD MASKED_LOOP AFTER_LOOP;
     static const char right[] =
         PLACED_HEAD MASKED_LOOP "    %v = ttg.async_wait {num = 0 : i32}\n" AFTER_LOOP;
-    assert_int_equal(verdict_of(wrong, 8), SPAD_VERDICT_WRONG);
-    assert_int_equal(verdict_of(right, 8), SPAD_VERDICT_PROVED_ALL);
-    char *kernel = text_of(right, 8, NULL);
+    assert_int_equal(test_ttgir_verdict(wrong, 8), SPAD_VERDICT_WRONG);
+    assert_int_equal(test_ttgir_verdict(right, 8), SPAD_VERDICT_PROVED_ALL);
+    char *kernel = test_ttgir_text(right, 8, NULL);
     assert_non_null(strstr(kernel, "cp load_t writes x[i % 3] in loads"));
     assert_non_null(strstr(kernel, "cp zeros_t writes x[i % 3] in loads cost 0 ns"));
     free(kernel);
@@ -334,7 +302,7 @@ static void masked_copies_write_zeros(void **state) {
         "<64x64xf16, #shared, #smem, mutable>\n    %g = ttg.async_commit_group tokens %t\n"
         "    %w = ttg.async_wait %g {num = 0 : i32}\n    %l = ttg.local_load %x : " S2
         " -> f16\n" CLOSE;
-    assert_int_equal(verdict_of(none, 0), SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(test_ttgir_verdict(none, 0), SPAD_VERDICT_PROVED_SHAPE);
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */
@@ -386,7 +354,7 @@ static void other_sizes_are_not_promised(void **state) {
          1},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const spad_verdict verdict = verdict_of(list[i].text, list[i].size);
+        const spad_verdict verdict = test_ttgir_verdict(list[i].text, list[i].size);
         if (verdict != SPAD_VERDICT_PROVED_SHAPE) print_error("%zu\n", i);
         assert_int_equal(verdict, SPAD_VERDICT_PROVED_SHAPE);
     }
@@ -552,11 +520,6 @@ static void other_shapes_are_all_of_it(void **state) {
                             "\n    %z = ttg.memdesc_subslice %y[0] : " FLAT
                             " -> !ttg.memdesc<64xf16, #flat, #smem, mutable>\n" CLOSE,
          "a part of memory whose shape was changed is not known"},
-        {HEAD("100") ALLOC_T "    %y = ttg.memdesc_reinterpret %a : " T2
-                             " -> !ttg.memdesc<128x128xf16, #tmem, #ttng.tensor_memory, mutable>\n"
-                             "    %z = ttng.tmem_subslice %y {N = 64 : i32} : i32 -> " T2
-                             "\n" CLOSE,
-         "a part of memory whose shape was changed is not known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " HALF "\n" CLOSE,
          "8192 bytes of memory as 4096: only all of them are known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2
@@ -570,6 +533,90 @@ static void other_shapes_are_all_of_it(void **state) {
          "the stages of a ring in another place than the first"},
     };
     CHECK_SAMPLES(list);
+    CHECK_FAULTS(faults);
+}
+
+#define TYPED(lanes, columns, dtype, encoding) \
+    "!ttg.memdesc<" lanes "x" columns "x" dtype ", " encoding ", #ttng.tensor_memory, mutable>"
+#define TYPED_AS(type) "    %y = ttg.memdesc_reinterpret %a : " T2 " -> " type "\n"
+#define COLUMNS_OF(from, type) \
+    "    %z = ttng.tmem_subslice %y {offset = " from " : i32} : i32 -> " type "\n"
+#define HALVES TYPED("128", "128", "f16", "#tmem")
+#define STORE_Z "    ttng.tmem_store %p, %z, %true : i32\n"
+
+/* A column of tensor memory has two elements of 16 bits: where they are is known as long as lanes
+ * and columns are the same. */
+static void other_types_have_columns(void **state) {
+    (void)state;
+    static const test_ttgir_sample list[] = {
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem"))
+             STORE_Z CLOSE,
+         {"simt store writes a(.., 32..64)\n"}},
+        /* of a part, and as it was again */
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
+             COLUMNS_OF("64", TYPED("128", "64", "f16",
+                                    "#tmem")) "    %u = "
+                                              "ttg.memdesc_reinterpret %z "
+                                              ": " TYPED("128", "64", "f16", "#tmem") " -> " TYPED(
+                                                  "128", "32", "f32",
+                                                  "#tmem") "\n    %v2 = "
+                                                           "ttng.tmem_subslice "
+                                                           "%u {offset = 8 : "
+                                                           "i32} : "
+                                                           "i32 -> " TYPED("128", "8", "f32",
+                                                                           "#tmem") "\n"
+                                                                                    "    "
+                                                                                    "ttng."
+                                                                                    "tmem_"
+                                                                                    "store "
+                                                                                    "%p, "
+                                                                                    "%v2, "
+                                                                                    "%true "
+                                                                                    ": "
+                                                                                    "i32"
+                                                                                    "\n" CLOSE,
+         {"simt store writes a(.., 40..48)\n"}},
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) "    ttng.tmem_store %p, %y, %true : i32\n" CLOSE,
+         {"simt store writes a\n"}},
+    };
+    static const test_ttgir_sample scales[] = {
+        /* 256 rows of 8 bytes: 64 bytes in each lane */
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD("100") ALLOC_T
+         "    %y = ttng.tmem_subslice %a {offset = 16 : i32} : i32 "
+         "-> " TYPED("128", "16", "f32",
+                     "#tmem") "\n    %z = ttg.memdesc_reinterpret %y "
+                              ": " TYPED("128", "16", "f32", "#tmem") " -> " TYPED(
+                                  "256", "8", "i8", "#scales") "\n" STORE_Z CLOSE,
+         {"simt store writes a(.., 16..32)\n"}},
+    };
+    static const test_ttgir_fault faults[] = {
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD("100")
+             ALLOC_T TYPED_AS(TYPED("256", "8", "i8", "#scales")) CLOSE,
+         "32768 bytes of memory as 8192: only all of them are known"},
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem"))
+             CLOSE,
+         "a part of an element of tensor memory as it was allocated"},
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem"))
+             CLOSE,
+         "a part of an element of tensor memory as it was allocated"},
+        /* elements with room between them, other lanes, and an encoding that is not known */
+        {"#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2>\n" HEAD(
+             "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#apart"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#apart")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("100") ALLOC_T TYPED_AS(TYPED("64", "256", "f16", "#tmem"))
+             COLUMNS_OF("64", TYPED("64", "64", "f16", "#tmem")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {"#half = #ttng.tensor_memory_encoding<blockM = 64, blockN = 64, colStride = 1>\n" HEAD(
+             "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#half"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#half")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#none"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#none")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+    };
+    CHECK_SAMPLES(list);
+    CHECK_SAMPLES(scales);
     CHECK_FAULTS(faults);
 }
 
@@ -674,6 +721,7 @@ int main(void) {
         cmocka_unit_test(masked_copies_write_zeros),
         cmocka_unit_test(other_sizes_are_not_promised),
         cmocka_unit_test(other_shapes_are_all_of_it),
+        cmocka_unit_test(other_types_have_columns),
         cmocka_unit_test(memory_is_selected),
         cmocka_unit_test(freed_memory_is_not_used),
         cmocka_unit_test(phases_are_bits),

@@ -34,8 +34,8 @@ class Plain:
     part: int
 
 
-# what a class has for the interpreter, or with the parameters that it has in object
-UNSAID = {*vars(Plain), "__slots__", "__repr__", "__str__", "__dir__"}
+# what a class has for the interpreter or pickle, or with the parameters that it has in object
+UNSAID = {*vars(Plain), "__slots__", "__slotnames__", "__repr__", "__str__", "__dir__"}
 # takes any keyword, and its stub lists those that have a meaning; is made by enum
 OTHER = {"spad.ascend.Buffer.__dlpack__", "spad.nki.LogLevel.__new__"}
 

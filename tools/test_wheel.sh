@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds a source distribution from a copy of the tree without git, a wheel from that, shows with
 # auditwheel on which systems the wheel runs, installs it into a clean virtual environment and runs
-# the Python tests from there: without numpy, then with all that the tests can use.
+# the Python tests from there: without numpy, and at the same time with all that the tests can use.
 #
 #     tools/test_wheel.sh ENVIRONMENT [SEQUENCES [LEAK_ROUNDS]]
 #

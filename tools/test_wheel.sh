@@ -34,11 +34,11 @@ environment() {
 }
 
 # tests NAME ARGUMENT...: runs the tests there. Some send themselves a SIGINT, which a shell lets what
-# runs in the background ignore.
+# runs in the background ignore. Packages are compiled when they are first imported, and that is kept.
 tests() {
     clean=$work/$1
     shift
-    (cd "$work" && SPAD_ROOT=$root env --default-signal=INT \
+    (cd "$work" && SPAD_ROOT=$root env -u PYTHONDONTWRITEBYTECODE --default-signal=INT \
         "$clean/bin/python" -m pytest -q -rs -p no:cacheprovider tests "$@")
 }
 

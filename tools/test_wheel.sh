@@ -47,10 +47,10 @@ environment bare "$work"/dist/*.whl pytest
     spad sweep "$root/examples/kernels/08_gemm_sm90.spad" --vary S=2..5 -o sweep.html)
 [ "${SPAD_WHEEL:-}" != build ] || exit 0
 cp -R "$root/tests/python" "$work/tests" # away from the sources of the package
+environment full "$(echo "$work"/dist/*.whl)[sweep]" pytest numpy mypy
 # both at once: each waits often, for a process or a browser
 tests bare >"$work/without" 2>&1 &
 without=$!
-environment full "$(echo "$work"/dist/*.whl)[sweep]" pytest numpy mypy
 status=0
 tests full --sequences "${2:-300}" --leaks "${3:-2000}" >"$work/with" 2>&1 || status=1
 wait "$without" || status=1

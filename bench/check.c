@@ -22,18 +22,7 @@ typedef struct bench_case {
 } bench_case;
 
 static bench_case cases[] = {
-    {"load, exp, store",
-     "kernel exp_rows on trn2\n"
-     "param N = 1000000000\n"
-     "tensor x   : sbuf bf16 [N] (128, 512) ring 2\n"
-     "tensor y   : sbuf bf16 [N] (128, 512) mod base 4096 free 2\n"
-     "tensor out : hbm bf16 [N] (128, 512) output\n"
-     "for i in 0..N parallel {\n"
-     "    dma    load  writes x[i]\n"
-     "    scalar exp   reads x[i] writes y[i]\n"
-     "    dma    store reads y[i] writes out[i]\n"
-     "}\n",
-     NULL, 0},
+    {"load, exp, store", BENCH_ROWS(1000000000), NULL, 0},
     {"matmul, tiled",
      "kernel matmul on trn2\n"
      "param M = 1000000\n"
@@ -78,24 +67,7 @@ static bench_case cases[] = {
      NULL, 0},
 };
 
-static const char ring_text[] = "kernel ring on sm_90\n"
-                                "param S = 4\n"
-                                "param N = 20000\n"
-                                "unit tma on copy free proxy\n"
-                                "mbarrier full[S] count 1\n"
-                                "mbarrier empty[S] count 1\n"
-                                "tensor a : shared fp16 [N] (128, 64) ring S\n"
-                                "for s in 0..S { init full[s]; init empty[s] }\n"
-                                "agent producer { for k in 0..N {\n"
-                                "    wait empty[k % S] parity (k / S + 1) % 2\n"
-                                "    arrive full[k % S] expect 16 KiB\n"
-                                "    tma load writes a[k] delivers full[k % S]\n"
-                                "} }\n"
-                                "agent consumer { for k in 0..N {\n"
-                                "    wait full[k % S] parity k / S % 2\n"
-                                "    tensor mma reads a[k]\n"
-                                "    arrive empty[k % S]\n"
-                                "} }\n";
+static const char ring_text[] = BENCH_RING(20000, "", "");
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 

@@ -12,16 +12,7 @@
 
 enum { ITERATIONS = 1000000, ACCESSES = 5, RUNS = 5 };
 
-static const char text[] = "kernel exp_rows on trn2\n"
-                           "param N = 1000000000\n"
-                           "tensor x   : sbuf bf16 [N] (128, 512) ring 2\n"
-                           "tensor y   : sbuf bf16 [N] (128, 512) mod base 4096 free 2\n"
-                           "tensor out : hbm bf16 [N] (128, 512) output\n"
-                           "for i in 0..N parallel {\n"
-                           "    dma    load  writes x[i]\n"
-                           "    scalar exp   reads x[i] writes y[i]\n"
-                           "    dma    store reads y[i] writes out[i]\n"
-                           "}\n";
+static const char text[] = BENCH_ROWS(1000000000);
 
 static volatile int64_t kept; /* keeps the compiler from dropping the work */
 

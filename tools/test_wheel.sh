@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds a source distribution from a copy of the tree without git, a wheel from that, shows with
 # auditwheel on which systems the wheel runs, installs it into a clean virtual environment and runs
-# the Python tests from there: without numpy, then with all that the tests can use.
+# the Python tests from there: without numpy, and at the same time with all that the tests can use.
 #
 #     tools/test_wheel.sh ENVIRONMENT [SEQUENCES [LEAK_ROUNDS]]
 #
@@ -25,18 +25,37 @@ ls -l "$work"/dist/*.tar.gz "$work"/dist/*-cp311-abi3-*.whl
 "$tools/bin/auditwheel" show "$work"/dist/*.whl 2>/dev/null | tee "$work/audit"
 grep -q '"manylinux_2_[0-9]*_' "$work/audit" || { echo "the wheel is for this machine only" >&2; exit 1; }
 
-"$tools/bin/python" -m venv "$work/clean"
-# with PACKAGE...: installs them, from files only
-with() { quiet "$work/clean/bin/pip" install --no-index --find-links "$tools/wheels" "$@"; }
-with "$work"/dist/*.whl pytest
-(cd "$work" && PATH="$work/clean/bin:$PATH" && [ "$(command -v spad)" = "$work/clean/bin/spad" ] && spad --version &&
+# environment NAME PACKAGE...: a clean one with the wheel and these, from files only.
+environment() {
+    clean=$work/$1
+    shift
+    "$tools/bin/python" -m venv "$clean"
+    quiet "$clean/bin/pip" install --no-compile --no-index --find-links "$tools/wheels" "$@"
+}
+
+# tests NAME ARGUMENT...: runs the tests there. Some send themselves a SIGINT, which a shell lets what
+# runs in the background ignore. Packages are compiled when they are first imported, and that is kept.
+tests() {
+    clean=$work/$1
+    shift
+    (cd "$work" && SPAD_ROOT=$root env -u PYTHONDONTWRITEBYTECODE --default-signal=INT \
+        "$clean/bin/python" -m pytest -q -rs -p no:cacheprovider tests "$@")
+}
+
+environment bare "$work"/dist/*.whl pytest
+(cd "$work" && PATH="$work/bare/bin:$PATH" && [ "$(command -v spad)" = "$work/bare/bin/spad" ] && spad --version &&
     spad sweep "$root/examples/kernels/08_gemm_sm90.spad" --vary S=2..5 -o sweep.html)
 [ "${SPAD_WHEEL:-}" != build ] || exit 0
 cp -R "$root/tests/python" "$work/tests" # away from the sources of the package
-cd "$work"
+environment full "$(echo "$work"/dist/*.whl)[sweep]" pytest numpy mypy
+# both at once: each waits often, for a process or a browser
+tests bare >"$work/without" 2>&1 &
+without=$!
+status=0
+tests full --sequences "${2:-300}" --leaks "${3:-2000}" >"$work/with" 2>&1 || status=1
+wait "$without" || status=1
 echo "without numpy:"
-SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests
-with numpy mypy "$(echo dist/*.whl)[sweep]"
+if [ "$status" = 0 ]; then grep -v '^SKIPPED' "$work/without"; else cat "$work/without"; fi
 echo "with numpy, pandas, Dask and mypy, ${2:-300} random sequences:"
-SPAD_ROOT=$root clean/bin/python -m pytest -q -rs -p no:cacheprovider tests \
-    --sequences "${2:-300}" --leaks "${3:-2000}"
+cat "$work/with"
+exit "$status"

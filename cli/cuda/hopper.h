@@ -105,52 +105,53 @@ template <int PENDING> __device__ __forceinline__ void wait_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-#define D8(d, i)                                                                                \
+// The registers of 32, 64 or 128 sums, in the text of an instruction and as its operands.
+#define HOPPER_SUMS_32                                                       \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define HOPPER_SUMS_64                                                                 \
+    HOPPER_SUMS_32                                                                     \
+    ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+    ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define HOPPER_SUMS_128                                                                            \
+    HOPPER_SUMS_64                                                                                 \
+    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"             \
+    ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"             \
+    ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+    ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
+    "%127"
+#define HOPPER_OF_8(d, i)                                                                       \
     "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
         "+f"(d[i + 6]), "+f"(d[i + 7])
+#define HOPPER_OF_32(d, i) \
+    HOPPER_OF_8(d, i), HOPPER_OF_8(d, i + 8), HOPPER_OF_8(d, i + 16), HOPPER_OF_8(d, i + 24)
+#define HOPPER_OF_64(d, i) HOPPER_OF_32(d, i), HOPPER_OF_32(d, i + 32)
 
-// d += a x b for 64 x N results and 16 products each, a and b rows in shared memory.
-template <int N> __device__ void multiply(float (&d)[N / 2], uint64_t a, uint64_t b);
+// NAME<N>(d, a, b): d += a x b for 64 x N results and 16 products each, a and b in shared memory.
+// TYPES are those of a and b; BY_COLUMN is "1" if b has its columns in a row.
+#define HOPPER_PRODUCTS(NAME, TYPES, BY_COLUMN)                                                    \
+    template <int N> __device__ void NAME(float(&d)[N / 2], uint64_t a, uint64_t b);               \
+    template <> __device__ __forceinline__ void NAME<64>(float(&d)[32], uint64_t a, uint64_t b) {  \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPES " {" HOPPER_SUMS_32       \
+                     "}, %32, %33, 1, 1, 1, 0, " BY_COLUMN ";"                                     \
+                     : HOPPER_OF_32(d, 0)                                                          \
+                     : "l"(a), "l"(b));                                                            \
+    }                                                                                              \
+    template <> __device__ __forceinline__ void NAME<128>(float(&d)[64], uint64_t a, uint64_t b) { \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES " {" HOPPER_SUMS_64      \
+                     "}, %64, %65, 1, 1, 1, 0, " BY_COLUMN ";"                                     \
+                     : HOPPER_OF_64(d, 0)                                                          \
+                     : "l"(a), "l"(b));                                                            \
+    }                                                                                              \
+    template <>                                                                                    \
+    __device__ __forceinline__ void NAME<256>(float(&d)[128], uint64_t a, uint64_t b) {            \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPES " {" HOPPER_SUMS_128     \
+                     "}, %128, %129, 1, 1, 1, 0, " BY_COLUMN ";"                                   \
+                     : HOPPER_OF_64(d, 0), HOPPER_OF_64(d, 64)                                     \
+                     : "l"(a), "l"(b));                                                            \
+    }
 
-template <> __device__ __forceinline__ void multiply<64>(float (&d)[32], uint64_t a, uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-                 "}, %32, %33, 1, 1, 1, 0, 0;"
-                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
-                 : "l"(a), "l"(b));
-}
-
-template <> __device__ __forceinline__ void multiply<128>(float (&d)[64], uint64_t a, uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-                 "}, %64, %65, 1, 1, 1, 0, 0;"
-                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-                   D8(d, 56)
-                 : "l"(a), "l"(b));
-}
-
-template <> __device__ __forceinline__ void multiply<256>(float (&d)[128], uint64_t a, uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, "
-                 "%110, %111, "
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "
-                 "%125, %126, %127"
-                 "}, %128, %129, 1, 1, 1, 0, 0;"
-                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-                   D8(d, 56), D8(d, 64), D8(d, 72), D8(d, 80), D8(d, 88), D8(d, 96), D8(d, 104),
-                   D8(d, 112), D8(d, 120)
-                 : "l"(a), "l"(b));
-}
+HOPPER_PRODUCTS(multiply, "bf16.bf16", "0")
 
 // d += a x b with the 64 x 16 of a in registers and b, 16 rows of N columns, transposed.
 template <int N>
@@ -159,29 +160,20 @@ __device__ void multiply_registers(float (&d)[N / 2], const uint32_t (&a)[4], ui
 template <>
 __device__ __forceinline__ void multiply_registers<64>(float (&d)[32], const uint32_t (&a)[4],
                                                        uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" HOPPER_SUMS_32
                  "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
-                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
+                 : HOPPER_OF_32(d, 0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
 __device__ __forceinline__ void multiply_registers<128>(float (&d)[64], const uint32_t (&a)[4],
                                                         uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" HOPPER_SUMS_64
                  "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
-                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-                   D8(d, 56)
+                 : HOPPER_OF_64(d, 0)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
-
-#undef D8
 
 template <int REGISTERS> __device__ __forceinline__ void more_registers() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));

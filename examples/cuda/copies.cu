@@ -16,18 +16,12 @@
 
 static const int UNITS = 132;
 
-template <int BM, int BN, int WG> struct tile_of {
-    static constexpr int T = 128 * WG, NA = BM * 8 / T, NB = BN * 8 / T, R = BM / 64 / WG,
-                         STAGE = (BM + BN) * 128;
-};
-
 struct place {
     const char *a, *b;
 };
 template <int BM, int BN, int WG>
 __device__ __forceinline__ place begin(const char *a, const char *b, int m, int n, int k, int group,
                                        int tile) {
-    constexpr int T = 128 * WG;
     const int width = group * (n / BN), first = tile / width * group;
     const int size = min(m / BM - first, group);
     const int row = first + tile % width % size, col = tile % width / size, t = threadIdx.x;
@@ -68,7 +62,7 @@ template <int STAGES, int BM, int BN, int WG, bool LOADS, bool PRODUCTS>
 __global__ void __launch_bounds__(128 * WG) step(const char *a, const char *b, int m, int n, int k,
                                                  int wrap, int group, int tiles, float *sink) {
     extern __shared__ __align__(1024) unsigned char sh[];
-    using S = tile_of<BM, BN, WG>;
+    using S = tile_of<BM, BN, 64, WG>;
     constexpr int T = S::T;
     const uint32_t base = hopper::address_of(sh), own = base + threadIdx.x * 16;
     float acc[S::R][BN / 2];
@@ -121,7 +115,7 @@ __global__ void __launch_bounds__(128 * WG)
     single(const char *a, const char *b, int m, int n, int k, int wrap, int group, int tiles,
            float *sink) {
     extern __shared__ __align__(1024) unsigned char sh[];
-    using S = tile_of<BM, BN, WG>;
+    using S = tile_of<BM, BN, 64, WG>;
     constexpr int T = S::T;
     uint4 *own = reinterpret_cast<uint4 *>(sh) + threadIdx.x;
     const uint32_t base = hopper::address_of(sh);
@@ -212,7 +206,7 @@ static void run(const char *name, F f, int bm, int bn, int wg, int stages, int o
 }
 
 template <int BM, int BN, int WG> static void tile() {
-    using S = tile_of<BM, BN, WG>;
+    using S = tile_of<BM, BN, 64, WG>;
     const int M = 8192, N = 8192, K = 4096;
     for (int o = 1; o <= 4; o++) {
         run("products", step<2, BM, BN, WG, false, true>, BM, BN, WG, 2, o, 2 * S::STAGE, K, M, N,

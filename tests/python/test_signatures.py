@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What help, completion and type checkers see: signatures, names, stubs, and values that print."""
+"""What help and completion see: signatures, names, and values that print. test_types.py compares the
+signatures with the stubs."""
 
-import ast
 import inspect
-import subprocess
-import sys
 
 import pytest
 
@@ -15,7 +13,7 @@ CLASSES = {name: kind for name, kind in vars(_spad).items() if isinstance(kind, 
 
 
 def builtins():
-    """Every function, method and class of the C part that can be called, with its name in the stub."""
+    """Every function, method and class of the C part that can be called, with its owner and name."""
     for name, item in vars(_spad).items():
         if inspect.isbuiltin(item):
             yield None, name, item
@@ -28,42 +26,10 @@ def builtins():
                 yield owner, name, getattr(kind, name)
 
 
-def stubs(root):
-    """The signatures of the stub file, by class and name."""
-    found = {}
-    tree = ast.parse((root / "python" / "spad" / "_spad.pyi").read_text())
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            found[None, node.name] = node.args
-        elif isinstance(node, ast.ClassDef):
-            for item in node.body:
-                if isinstance(item, ast.FunctionDef):
-                    found[node.name, item.name] = item.args
-    return found
-
-
-def shown(arguments):
-    """Names, kinds and defaults of a stub, as inspect shows them."""
-    places = arguments.posonlyargs + arguments.args
-    defaults = [None] * (len(places) - len(arguments.defaults)) + arguments.defaults
-    kinds = [inspect.Parameter.POSITIONAL_ONLY] * len(arguments.posonlyargs) + \
-            [inspect.Parameter.POSITIONAL_OR_KEYWORD] * len(arguments.args)
-    return [(place.arg, kind, "" if value is None else ast.unparse(value))
-            for place, kind, value in zip(places, kinds, defaults)]
-
-
-def test_every_builtin_has_the_signature_of_its_stub(root):
-    known, count = stubs(root), 0
+def test_every_builtin_has_a_signature_and_a_text():
+    count = 0
     for owner, name, item in builtins():
-        signature = inspect.signature(item)
-        found = [(p.name, p.kind, "" if p.default is p.empty else
-                  "..." if p.default is ... else repr(p.default)) for p in signature.parameters.values()]
-        expected = shown(known[owner, name])
-        if expected and expected[0][0] in ("self", "cls"):
-            expected.pop(0)
-        if found and found[0][0] == "self":
-            found.pop(0)
-        assert found == expected, (owner, name)
+        assert inspect.signature(item) is not None, (owner, name)
         assert name == "__new__" or inspect.getdoc(item), (owner, name)
         count += 1
     assert count > 230
@@ -129,61 +95,3 @@ def test_names_of_columns():
     assert len(plan) == 3
     with pytest.raises(spad.Error, match="x"):
         plan.add_many([0], [3], [1], names=["x"])
-
-
-# ---- types --------------------------------------------------------------------------------------------
-
-USE = """
-import numpy as np
-import numpy.typing as npt
-import spad
-
-ints: npt.NDArray[np.int64] = np.arange(3)
-floats: npt.NDArray[np.float32] = np.zeros(3, np.float32)
-plan = spad.Plan(capacity=100)
-plan.add_many(ints, ints + 1, ints, names=["a", None, "c"])
-plan.add_many([0], range(1, 2), (n for n in [1]), offset=[None])
-result = plan.solve(interrupt="best")
-first: int = result.offsets[0]
-rest: list[int] = result.offsets[1:].tolist()
-buffer = spad.Device("host").alloc((3,), "float32")
-buffer.write(floats)
-buffer.write(b"abc")
-log = spad.Log.load("x", device=1)
-made: spad.Plan = log.plan()
-path: str = spad.torch_library()
-"""
-
-WRONG = """
-import spad
-spad.Plan().solve(interrupt="never")
-spad.Plan().add_many(["a"], [1], [1])
-spad.Log.load("x").plan(capacity="many")
-"""
-
-
-def mypy(*arguments):
-    pytest.importorskip("mypy", reason="there is no mypy")
-    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True)
-
-
-def test_mypy_accepts_arrays(tmp_path):
-    pytest.importorskip("numpy")
-    (tmp_path / "use.py").write_text(USE)
-    done = mypy("mypy", "--strict", "--python-version", "3.11", "--cache-dir", str(tmp_path / "cache"),
-                str(tmp_path / "use.py"))
-    assert done.returncode == 0, done.stdout
-    (tmp_path / "wrong.py").write_text(WRONG)
-    done = mypy("mypy", "--strict", "--python-version", "3.11", "--cache-dir", str(tmp_path / "cache"),
-                str(tmp_path / "wrong.py"))
-    assert "Found 3 errors" in done.stdout
-
-
-def test_stubs_are_what_there_is(root, tmp_path):
-    stubs = [f"spad.{file.stem}" for file in sorted((root / "python" / "spad").glob("*.pyi"))]
-    done = mypy("mypy", "--strict", "--cache-dir", str(tmp_path), "-mspad",
-                *(f"-m{name}" for name in stubs))
-    assert done.returncode == 0, done.stdout
-    done = mypy("mypy.stubtest", *stubs, "--ignore-disjoint-bases", "--ignore-unused-allowlist",
-                "--allowlist", str(root / "tests" / "python" / "stubtest.txt"))
-    assert done.returncode == 0, done.stdout

@@ -308,8 +308,9 @@ def two_blocks(size=512, block=128, deep=64, stages=2):
     return main
 
 
-def multicast(size=512, block=64, deep=64, stages=2):
-    """Two blocks of a cluster with the same rows of A: the first copies them for both, when both have an empty slot."""
+def multicast(size=512, block=64, deep=64, stages=2, crossed=False):
+    """Two blocks of a cluster with the same rows of A: the first copies them for both, when both have an empty slot. Crossed: each block
+    counts the arrivals of both instead, and those of the first for the next lap may come before the last of the second for this one."""
     import tilelang.language as T
 
     @T.prim_func
@@ -319,17 +320,22 @@ def multicast(size=512, block=64, deep=64, stages=2):
             b = T.alloc_shared((stages, deep, block), "float16")
             acc = T.alloc_fragment((block, block), "float32")
             full = T.alloc_barrier([1] * stages)
-            empty = T.alloc_barrier([128] * stages)
-            both = T.alloc_cluster_barrier([256] * stages)
+            if crossed:
+                empty = T.alloc_cluster_barrier([256] * stages)
+            else:
+                empty = T.alloc_barrier([128] * stages)
+                both = T.alloc_cluster_barrier([256] * stages)
             tx = T.get_thread_binding()
-            rank = T.block_rank_in_cluster()
-            T.assume(rank < 2)
+            if not crossed:
+                rank = T.block_rank_in_cluster()
+                T.assume(rank < 2)
             if tx >= 128:
                 if tx == 128:
                     for k in T.serial(size // deep):
                         T.mbarrier_wait_parity(empty[k % stages], k // stages & 1 ^ 1)
-                        if rank == 0:
-                            T.mbarrier_wait_parity(both[k % stages], k // stages & 1 ^ 1)
+                        if not crossed:
+                            if rank == 0:
+                                T.mbarrier_wait_parity(both[k % stages], k // stages & 1 ^ 1)
                         T.tma_copy(A[by * block:by * block + block, k * deep:k * deep + deep], a[k % stages, :, :], barrier=full[k % stages],
                                    cluster_mask=3)
                         T.tma_copy(B[k * deep:k * deep + deep, bx * block:bx * block + block], b[k % stages, :, :], barrier=full[k % stages])
@@ -339,47 +345,20 @@ def multicast(size=512, block=64, deep=64, stages=2):
                 for k in T.serial(size // deep):
                     T.mbarrier_wait_parity(full[k % stages], k // stages & 1)
                     T.gemm(a[k % stages, :, :], b[k % stages, :, :], acc)
-                    T.mbarrier_arrive(empty[k % stages])
-                    T.mbarrier_arrive(both[k % stages], 0)
+                    if crossed:
+                        T.mbarrier_arrive(empty[k % stages], 0)
+                        T.mbarrier_arrive(empty[k % stages], 1)
+                    else:
+                        T.mbarrier_arrive(empty[k % stages])
+                        T.mbarrier_arrive(both[k % stages], 0)
                 T.copy(acc, C[by * block, bx * block])
             T.cluster_sync()
 
     return main
 
 
-def crossed_multicast(size=512, block=64, deep=64, stages=2):
-    """As above, but each block counts the arrivals of both: those of the first for the next lap may come before the last of the second
-    for this one."""
-    import tilelang.language as T
-
-    @T.prim_func
-    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float16")):
-        with T.ClusterKernel(size // block, size // block, threads=256, cluster_dims=(2, 1, 1)) as (bx, by):
-            a = T.alloc_shared((stages, block, deep), "float16")
-            b = T.alloc_shared((stages, deep, block), "float16")
-            acc = T.alloc_fragment((block, block), "float32")
-            full = T.alloc_barrier([1] * stages)
-            empty = T.alloc_cluster_barrier([256] * stages)
-            tx = T.get_thread_binding()
-            if tx >= 128:
-                if tx == 128:
-                    for k in T.serial(size // deep):
-                        T.mbarrier_wait_parity(empty[k % stages], k // stages & 1 ^ 1)
-                        T.tma_copy(A[by * block:by * block + block, k * deep:k * deep + deep], a[k % stages, :, :], barrier=full[k % stages],
-                                   cluster_mask=3)
-                        T.tma_copy(B[k * deep:k * deep + deep, bx * block:bx * block + block], b[k % stages, :, :], barrier=full[k % stages])
-                        T.mbarrier_arrive(full[k % stages])
-            else:
-                T.clear(acc)
-                for k in T.serial(size // deep):
-                    T.mbarrier_wait_parity(full[k % stages], k // stages & 1)
-                    T.gemm(a[k % stages, :, :], b[k % stages, :, :], acc)
-                    T.mbarrier_arrive(empty[k % stages], 0)
-                    T.mbarrier_arrive(empty[k % stages], 1)
-                T.copy(acc, C[by * block, bx * block])
-            T.cluster_sync()
-
-    return main
+def crossed_multicast():
+    return multicast(crossed=True)
 
 
 def hasty_multicast(rows=512, wide=64):

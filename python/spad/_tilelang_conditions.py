@@ -10,6 +10,22 @@ from ._tilelang_data import stored as _stored
 from ._tilelang_sets import Opaque
 
 THREADS = ("thread__x", "thread__y", "thread__z")
+_NUMBERS = {"get_lane_idx": ("%", (32,)), "get_warp_idx": ("//", (32,)), "get_warp_idx_sync": ("//", (32,)),
+            "get_warp_group_idx": ("//", (32, 4))}  # how wide each is where no argument says it
+
+
+def with_numbers(tree, threads):
+    """Statements or an expression in which calls that give the number of a lane, of a warp or of a warpgroup are sums of threads."""
+    if not isinstance(tree, list):
+        return tree
+    if tree[:1] == ["call"] and len(tree) > 1 and tree[1] in _NUMBERS and all(isinstance(part, int) for part in tree[2:]):
+        sign, wide = _NUMBERS[tree[1]]
+        width = 1
+        for number, usual in enumerate(wide):
+            given = tree[2 + number] if len(tree) > 2 + number else 0
+            width *= given if given > 0 else usual
+        return [sign, ["+", THREADS[0], ["*", threads[0], ["+", THREADS[1], ["*", threads[1], THREADS[2]]]]], width]
+    return [with_numbers(part, threads) for part in tree]
 
 
 class Conditions:

@@ -153,6 +153,29 @@ def histogram(count=1024, bins=64):
     return main
 
 
+def numbered(count=256):
+    """Sums of the warps, at places that the numbers of warps and lanes give."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "float32"), Y: T.Tensor((8,), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            part = T.alloc_shared((count // 32,), "float32")
+            tx = T.get_thread_binding()
+            own = T.alloc_local((1,), "float32")
+            own[0] = T.warp_reduce_sum(X[bx, tx])
+            if T.get_lane_idx() == 0:
+                part[T.get_warp_idx()] = own[0]
+            T.sync_threads()
+            if T.get_warp_group_idx() == 0 and tx == 0:
+                own[0] = 0.0
+                for w in T.serial(count // 32):
+                    own[0] += part[w]
+                Y[bx] = own[0]
+
+    return main
+
+
 def jit_functions():
     """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
     import tilelang
@@ -189,7 +212,7 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
-OTHER = {"histogram_sm_90": (histogram, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90"), "numbered_sm_90": (numbered, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
 
 
 def unfenced():

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels as other projects write them: numbers of lanes and warps, functions that give functions, offsets that are too long to write,
+and what `spad tilelang` says of mistakes."""
+
+import functools
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+import spad
+import spad.tilelang as T
+from spad import _tilelang_command as command
+from spad import _tilelang_jit as jit
+from spad import _tilelang_sets as sets
+from spad._tilelang_conditions import with_numbers
+
+TREES = Path(__file__).parent / "golden" / "tilelang"
+THREAD = ["+", "thread__x", ["*", 64, ["+", "thread__y", ["*", 2, "thread__z"]]]]
+
+
+def changed(tree, name, other):
+    """The tree with another call in place of one without arguments."""
+    return json.loads(json.dumps(tree).replace(json.dumps(["call", name]), json.dumps(other)))
+
+
+def test_numbers_of_lanes_and_warps_are_known():
+    kernel = T.load(TREES / "numbered_sm_90.json")
+    assert kernel.check().verdict == "proved for this shape" and kernel.approximations == []
+    writes = [line.strip() for line in kernel.source.splitlines() if " store writes part" in line]
+    assert writes == [f"simt store writes part({4 * warp}..{4 * warp + 4})" for warp in range(8)]
+
+
+@pytest.mark.parametrize("name, other, codes", [
+    ("get_warp_idx", ["call", "get_warp_group_idx"], {"SPAD-RACE"}),  # four warps at one place
+    ("get_warp_idx", ["call", "get_warp_idx", 64], {"SPAD-RACE"}),
+    ("get_lane_idx", ["call", "get_lane_idx", 64], {"SPAD-UNINITIALISED-READ"}),  # every other warp
+    ("get_warp_idx", ["+", ["call", "get_warp_idx_sync"], 0], set())])
+def test_another_number_is_another_place(name, other, codes):
+    tree = changed(json.loads((TREES / "numbered_sm_90.json").read_text()), name, other)
+    assert {f.code for f in T.load(tree).check().findings} == codes
+
+
+def test_what_numbers_are():
+    assert with_numbers(["do", ["call", "get_lane_idx"]], (64, 2, 2)) == ["do", ["%", THREAD, 32]]
+    assert with_numbers(["call", "get_warp_idx", 0], (64, 2, 2)) == ["//", THREAD, 32]
+    assert with_numbers(["call", "get_warp_idx_sync", 16], (64, 2, 2)) == ["//", THREAD, 16]
+    assert with_numbers([["call", "get_warp_group_idx", 32, 2]], (64, 2, 2)) == [["//", THREAD, 64]]
+    unknown = ["call", "get_lane_idx", "n"]
+    assert with_numbers(unknown, (64, 2, 2)) == unknown
+
+
+def test_an_offset_that_is_too_long_to_write_is_any_part():
+    assert sets.words("a * 4 + (b % 2) * 16") == 9
+    tree = json.loads((TREES / "ended_sm_90.json").read_text())
+    swizzle = 0
+    for bit in range(12):  # of a round that stays a round
+        swizzle = ["+", swizzle, ["%", ["+", ["//", "r", 1 << bit], ["%", ["//", "r", 3 << bit], 2]], 2]]
+    plain, text = json.dumps(["-", 127, "tx"]), json.dumps(tree)
+    assert plain in text
+    made = T.load(json.loads(text.replace(plain, json.dumps(["+", ["-", 100, ["%", "tx", 64]], swizzle]))))
+    row, = [row for row in made.approximations if row["what"] == "'x'"]
+    assert row["why"] == "any part of it, because of an offset that is too long to write"
+    assert "may reads x\n" in made.source
+    assert made.check().verdict == T.load(tree).check().verdict  # all of it is there
+
+
+# ---- functions that give functions -------------------------------------------------------------------
+
+
+class PrimFunc:
+    """What a function of TileLang gives, as far as load() looks at it."""
+
+
+class Jit:
+    def __init__(self, function):
+        self.func, self.signature, self.target, self.pass_configs = function, inspect.signature(function), None, {"tl.some": 1}
+
+    def __call__(self, *args, **options):
+        raise AssertionError("it is not compiled")
+
+    def get_tir(self, *args, **options):
+        return self.func(*args, **options)
+
+
+def factory():
+    @functools.lru_cache
+    def outer(rows, wide=2):
+        def inner(block, stages=1):
+            made = PrimFunc()
+            made.given = (rows, wide, block, stages)
+            return made
+        return Jit(inner)
+    return outer
+
+
+def test_arguments_go_to_the_function_that_takes_them():
+    made, configs = jit.prim_func_of(factory(), {"rows": 8, "block": 4, "stages": 3})
+    assert made.given == (8, 2, 4, 3) and configs == {"tl.some": 1}
+    cached = functools.lru_cache(Jit(lambda block: PrimFunc()))  # around what tilelang.jit makes
+    assert isinstance(jit.prim_func_of(cached, {"block": 4})[0], PrimFunc) and jit.names(cached) == ["block"]
+    assert jit.names(factory()) == ["rows", "wide"]
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ({"rows": 8, "blok": 4}, r"'inner' of tilelang.jit needs arguments, .* or --arg NAME=VALUE: block, stages \(missing a required "
+                             r"argument: 'block'\); it has no 'blok'; did you mean 'block'\?"),
+    ({"row": 8, "block": 4}, r"'outer' needs arguments, .*: rows, wide \(missing a required argument: 'rows'\); it has no 'row'; did you mean 'rows'\?"),
+    ({"rows": 8, "block": 4, "stage": 2}, r"no function takes an argument 'stage'; did you mean 'stages'\? \(a dynamic size is one of sizes=\{...\}, -D stage=N\)"),
+    ({"rows": 8, "block": 4, "zzzzzz": 2}, "no function takes an argument 'zzzzzz'; there are: rows, wide, block, stages "),
+    ([8, 2, 3], r"'outer' needs arguments, .*: rows, wide \(too many positional arguments\)")])
+def test_arguments_that_no_function_takes(arguments, said):
+    with pytest.raises(spad.ArgumentError, match=said):
+        jit.prim_func_of(factory(), arguments)
+
+
+# ---- the command -------------------------------------------------------------------------------------
+
+
+PROGRAM = """
+def nothing(a):
+    return a + 1
+
+def broken(a):
+    return undefined_name
+
+SIZE = 3
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def said(capsys, *arguments):
+    status = command.main([str(part) for part in arguments])
+    return status, capsys.readouterr().err
+
+
+def test_mistakes_have_messages(program, tmp_path, capsys):
+    assert said(capsys, "check", f"{program}:nothin") == (2, f"spad tilelang: '{program}' has no 'nothin'; did you mean 'nothing'?\n")
+    assert said(capsys, "check", tmp_path / "none.json") == (2, f"spad tilelang: '{tmp_path}/none.json': No such file or directory\n")
+    status, text = said(capsys, "check", f"{program}:SIZE")
+    assert status == 2 and text.startswith("spad tilelang: spad.tilelang.load takes a prim_func") and text.endswith(", not 3\n")
+    status, text = said(capsys, "report", TREES / "numbered_sm_90.json", "-o", tmp_path / "no" / "page.html")
+    assert (status, text) == (2, f"spad tilelang: '{tmp_path}/no/page.html': No such file or directory\n")
+    with pytest.raises(SystemExit):
+        command.main(["check", f"{program}:nothing", "--arg", "a=word"])
+    assert "around which the shell needs quotes of its own: \"a='word'\"" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_mistakes_of_a_program_have_a_place(program, capsys):
+    pytest.importorskip("tilelang")
+    assert said(capsys, "check", f"{program}:broken", "--arg", "a=1") == (
+        2, f"spad tilelang: {program}:6: NameError: name 'undefined_name' is not defined\n")
+    status, text = said(capsys, "check", f"{program}:nothing", "--arg", "a=1")
+    assert status == 2 and text.endswith("; 'nothing' gives 2\n")
+
+
+# ---- with TileLang -----------------------------------------------------------------------------------
+
+
+def test_numbers_are_those_of_tilelang():
+    pytest.importorskip("tilelang")
+    from tilelang_kernels import numbered
+
+    kernel = T.load(numbered(), target="sm_90")
+    assert kernel.check().verdict == "proved for this shape" and kernel.approximations == []

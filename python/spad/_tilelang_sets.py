@@ -14,7 +14,7 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 GROUPS_MOST = 64  # symbolic offsets of one access
-WORDS_MOST = 64  # numbers, names and operators of an expression of the kernel language
+LENGTH_MOST = 64  # numbers, names and operators of an expression of the kernel language
 RUNS_MOST = 2048  # runs of bytes of one access
 
 
@@ -429,12 +429,12 @@ class Footprint:
             home[1].update(start + shift for start in starts)
         if len(groups) > GROUPS_MOST:
             raise Opaque(f"{len(groups)} different offsets")
-        if any(words(total.text(1)) > WORDS_MOST for total, _ in groups.values()):
+        if any(length(total.text(1)) > LENGTH_MOST for total, _ in groups.values()):
             raise Opaque("an offset that is too long to write")
         return [(total, _merge(starts, self.size, self.bits)) for total, starts in groups.values()]
 
 
-def words(text):
+def length(text):
     """Numbers, names and operators of an expression as it is written."""
     return 2 * len(re.findall(r"\w+", text)) - 1
 

@@ -52,7 +52,7 @@ def test_what_numbers_are():
 
 
 def test_an_offset_that_is_too_long_to_write_is_any_part():
-    assert sets.words("a * 4 + (b % 2) * 16") == 9
+    assert sets.length("a * 4 + (b % 2) * 16") == 9
     tree = json.loads((TREES / "ended_sm_90.json").read_text())
     swizzle = 0
     for bit in range(12):  # of a round that stays a round

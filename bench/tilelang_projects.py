@@ -13,7 +13,7 @@ LIST.json is a list of objects:
     commit      of the checkout, for the table
     file        of the kernel, in that folder
     kernel      the function: a prim_func, a function of tilelang.jit, or one that gives such a function
-    arguments   {"N": 4096}, of the function and of what it gives
+    arguments   {"N": 4096, "dtype": "T.float16"}, of the function and of what it gives
     sizes       {"M": 4096}, dynamic sizes; optional
     name        which device function, where there are several; without one all of them; optional
     names       {"is_hip": "lambda: False"}: Python for what the file has from files that cannot be read here; optional
@@ -49,6 +49,13 @@ def project_at(root, names):
     return Project(root, PLAIN, known)
 
 
+def values(given):
+    """Arguments, with the types of TileLang's language that they name."""
+    import tilelang.language as language
+
+    return {name: getattr(language, value[2:]) if isinstance(value, str) and value.startswith("T.") else value for name, value in given.items()}
+
+
 def lowered(case, chip):
     """The trees of a kernel. Its file is read for each chip: some decide by the GPU that they see."""
     import torch
@@ -56,7 +63,7 @@ def lowered(case, chip):
     os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": chip})
     on_cpu(torch, chip)
     function = project_at(Path(case["project"]), case.get("names", {})).function(case["file"], case["kernel"])
-    found = tree.of_prim_func(function, chip, case.get("pass_configs"), case.get("arguments"))
+    found = tree.of_prim_func(function, chip, None, values(case.get("arguments", {})))
     return [one for one in found if case.get("name") in (None, one["name"])]
 
 

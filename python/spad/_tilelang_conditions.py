@@ -2,6 +2,7 @@
 """Conditions of a lowered kernel, in the walk over it (_tilelang_walk): of threads, of loops that are run, of loops that stay loops, and of
 data (_tilelang_decide)."""
 
+import contextlib
 import json
 
 from . import _tilelang_sets as _sets
@@ -26,6 +27,17 @@ def with_numbers(tree, threads):
             width *= given if given > 0 else usual
         return [sign, ["+", THREADS[0], ["*", threads[0], ["+", THREADS[1], ["*", threads[1], THREADS[2]]]]], width]
     return [with_numbers(part, threads) for part in tree]
+
+
+def with_returns(body):
+    """Statements of a function in which what comes after `if c: return` is the other side of the condition. A return that is deeper is left
+    as it is, and refused."""
+    for number, s in enumerate(body):
+        if s[0] == "if" and s[2] and s[2][-1] == ["do", ["call", "thread_return"]]:
+            return [*body[:number], ["if", s[1], s[2][:-1], [*s[3], *with_returns(body[number + 1:])]]]
+        if s[0] == "attr" and number == len(body) - 1:
+            return [*body[:number], [*s[:-1], with_returns(s[-1])]]
+    return body
 
 
 class Conditions:
@@ -151,16 +163,35 @@ class Conditions:
         """Both sides of a condition; part: what it is in terms of loops, so that variables can be one of two numbers after it."""
         outer, state = self.out, dict(self.local)
         self.out = []
-        self.body(statement[2])
+        with self._where(part, True):
+            self.body(statement[2])
         yes, self.out = self.out, []
         after, self.local = self.local, dict(state)
-        self.body(statement[3])
+        with self._where(part, False):
+            self.body(statement[3])
         no, self.out = self.out, outer
         self.local = {k: v if self.local.get(k) == v else ["select", part, v, self.local[k]] for k, v in after.items()
                       if self.local.get(k) == v or part is not None and k in self.local}
         self._forget(_stored([*statement[2], *statement[3]]))
         if yes or no:
             self.out.append(("block", f"if {text}", yes, no))
+
+    @contextlib.contextmanager
+    def _where(self, part, wanted):
+        """A side of a condition: a comparison with one variable in it bounds the variable there, and what is computed from it."""
+        found = self.scope.bound_by(part, wanted) if part is not None else None
+        if found is None:
+            yield
+            return
+        before, atom = self.scope.bounds, found[0]
+        self.scope.bounds = {**before, atom: found[1:]}
+        self.narrowed.append(found)
+        try:
+            yield
+        finally:
+            self.narrowed.pop()
+            others = {text: bounds for text, bounds in self.scope.bounds.items() if not _sets.words(atom) & _sets.words(text)}
+            self.scope.bounds = {**others, **before}
 
     def _data(self, statement):
         """A condition that data decides."""

@@ -306,6 +306,29 @@ class Scope:
         return [[f"{left.text()} {relation} {right.text()}"]]
 
 
+    def bound_by(self, tree, wanted):
+        """(atom, least, most) where a comparison that holds, or does not, has one atom in it; None for others."""
+        if not isinstance(tree, list) or tree[0] not in _NOT:
+            return None
+        relation = tree[0] if wanted else _NOT[tree[0]]
+        try:
+            difference = self.sum(tree[1]).plus(self.sum(tree[2]), -1)
+        except Opaque:
+            return None
+        if len(difference.terms) != 1 or relation == "!=":
+            return None
+        (atom, count), = difference.terms.items()
+        if count < 0:
+            count, difference, relation = -count, difference.times(-1), {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[relation]
+        low, high = self.bounds.get(atom, (None, None))
+        if relation in ("<", "<=", "=="):  # count * atom <= most
+            most = (-difference.const - (relation == "<")) // count
+            high = most if high is None else min(high, most)
+        if relation in (">", ">=", "=="):
+            least = -((difference.const - (relation == ">")) // count)
+            low = least if low is None else max(low, least)
+        return atom, low, high
+
     def _with_ends(self, left, right):
         """`k < 63` in a loop of 64 rounds is about its last round, also where the rounds are a parameter."""
         for one, other, flip in ((left, right, False), (right, left, True)):

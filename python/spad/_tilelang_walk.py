@@ -73,6 +73,7 @@ class Walk(Conditions, Decides):
         self.order = {}
         self.touched = {}
         self.footprints = {}
+        self.narrowed = []  # bounds of variables in the conditions around
         self.tracked = _calls.tracked(tree)
         self.counters = _calls.counters(tree)
         self.free_vars = _indexed(tree)
@@ -574,7 +575,7 @@ class Walk(Conditions, Decides):
         return max(4, facts["elements"] * facts["bits"] // 8)
 
     def _footprint(self, index, elements, bits):
-        key = json.dumps([index, elements, bits, self.loops, self.guards])
+        key = json.dumps([index, elements, bits, self.loops, self.guards, self.narrowed])
         if key not in self.footprints or self.footprints[key][1] != self._values(index):
             made = _sets.Footprint(self.scope, index, elements, self.numeric(), self.loops, self.guards, bits)
             self.footprints[key] = (made, self._values(index))

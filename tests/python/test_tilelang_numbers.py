@@ -14,7 +14,7 @@ import spad.tilelang as T
 from spad import _tilelang_command as command
 from spad import _tilelang_jit as jit
 from spad import _tilelang_sets as sets
-from spad._tilelang_conditions import with_numbers
+from spad._tilelang_conditions import with_numbers, with_returns
 
 TREES = Path(__file__).parent / "golden" / "tilelang"
 THREAD = ["+", "thread__x", ["*", 64, ["+", "thread__y", ["*", 2, "thread__z"]]]]
@@ -51,6 +51,45 @@ def test_what_numbers_are():
     assert with_numbers(unknown, (64, 2, 2)) == unknown
 
 
+RETURN = ["do", ["call", "thread_return"]]
+
+
+def numbered(*before, value=None):
+    """The kernel with other statements before it, or another call as its last statement."""
+    tree = json.loads((TREES / "numbered_sm_90.json").read_text())
+    last = tree["body"][-1][2]
+    assert last[-1][:2] == ["store", "Y"]
+    last[-1] = last[-1] if value is None else ["do", value]
+    return {**tree, "body": [*before, *tree["body"]]}
+
+
+def test_a_return_is_a_condition_around_the_rest():
+    assert with_returns([["a"], ["if", "c", [["b"], RETURN], [["d"]]], ["e"], ["if", "f", [RETURN], []], ["g"]]) == [
+        ["a"], ["if", "c", [["b"]], [["d"], ["e"], ["if", "f", [], [["g"]]]]]]
+    assert with_returns([["attr", "key", 1, [["if", "c", [RETURN], []], ["e"]]]]) == [["attr", "key", 1, [["if", "c", [], [["e"]]]]]]
+    kernel = T.load(numbered(["if", ["==", "bx", 3], [RETURN], []]))
+    assert kernel.check().verdict.startswith("proved")
+    assert kernel.source.count("if block_x == 3 {\n    } else {") == 8
+    some = T.load(numbered(["if", ["<", "tx", 32], [RETURN], []])).check()  # the others read a sum that nothing wrote
+    assert not some.verdict.startswith("proved")
+
+
+@pytest.mark.parametrize("where", [["for", "i", 0, 2, "serial", [["if", ["==", "bx", 3], [RETURN], []]]],
+                                   ["if", ["<", "bx", 5], [["if", ["==", "bx", 3], [RETURN], []]], []]])
+def test_a_return_that_is_deeper_is_refused(where):
+    with pytest.raises(T.Unsupported, match="'thread_return'"):
+        T.load(numbered(where))
+
+
+def test_stores_by_a_call_are_to_global_memory():
+    store = ["call", "stg32", ["call", "tvm_access_ptr", ["s", "float32"], "Y", "bx", 1, 2], ["load", "own", 0]]
+    kernel = T.load(numbered(value=store))
+    assert kernel.check().verdict == "proved for this shape" and "Y" in kernel._writer.walk.written
+    store[2][3] = "part"
+    with pytest.raises(T.Unsupported, match="'stg' in .*: it has a pointer to 'part' on chip"):
+        T.load(numbered(value=store))
+
+
 def test_an_offset_that_is_too_long_to_write_is_any_part():
     assert sets.length("a * 4 + (b % 2) * 16") == 9
     tree = json.loads((TREES / "ended_sm_90.json").read_text())
@@ -64,6 +103,36 @@ def test_an_offset_that_is_too_long_to_write_is_any_part():
     assert row["why"] == "any part of it, because of an offset that is too long to write"
     assert "may reads x\n" in made.source
     assert made.check().verdict == T.load(tree).check().verdict  # all of it is there
+
+
+def test_a_condition_bounds_a_place():
+    kernel = T.load(TREES / "narrowed_sm_90.json")
+    assert kernel.check().verdict.startswith("proved") and kernel.approximations == []
+    assert "if i < 2 {" in kernel.source and "writes x(i * 512..i * 512 + 128)" in kernel.source
+
+
+@pytest.mark.parametrize("condition", [["<", "i", 3], ["<", 1, "i"], ["!=", "i", 3], ["<", -1, "i"]])
+def test_a_condition_that_does_not_bound_a_place(condition):
+    text = (TREES / "narrowed_sm_90.json").read_text()
+    assert text.count(json.dumps(["<", "i", 2])) == 1
+    kernel = T.load(json.loads(text.replace(json.dumps(["<", "i", 2]), json.dumps(condition))))
+    assert any("a place that a condition keeps inside of it" in row["why"] for row in kernel.approximations)
+
+
+@pytest.mark.parametrize("tree, wanted, found", [
+    (["<", "i", 3], True, ("i", 0, 2)), (["<", "i", 3], False, ("i", 3, 9)), (["<=", 4, "i"], True, ("i", 4, 9)), (["==", "i", 5], True, ("i", 5, 5)),
+    (["==", "i", 5], False, None), (["!=", "i", 5], False, ("i", 5, 5)), (["<", ["*", "i", 3], 10], True, ("i", 0, 3)),
+    ([">", ["-", 10, ["*", "i", 3]], 0], True, ("i", 0, 3)), ([">=", ["-", 10, ["*", "i", 3]], 1], False, ("i", 4, 9)),
+    (["<", "i", "j"], True, None), (["<", "nothing", 2], True, None), ("i", True, None)])
+def test_what_a_comparison_bounds(tree, wanted, found):
+    scope = sets.Scope()
+    scope.bind("i", "i", 0, 9)
+    scope.bind("j", "j", None, None)
+    assert scope.bound_by(tree, wanted) == found
+    values = range(10) if found else ()  # the same as trying them all
+    for i in values:
+        if eval(sets.code(tree), {"v_i": i}) == wanted:
+            assert found[1] <= i <= found[2]
 
 
 # ---- functions that give functions -------------------------------------------------------------------

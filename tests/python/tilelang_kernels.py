@@ -176,6 +176,24 @@ def numbered(count=256):
     return main
 
 
+def narrowed(count=128, rounds=4):
+    """Two tiles, written in the first two rounds of a loop alone, at a place that a condition keeps inside."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, 2, count), "float32"), Y: T.Tensor((8, rounds, count), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            x = T.alloc_shared((2, count), "float32")
+            tx = T.get_thread_binding()
+            for i in T.serial(rounds):
+                if i < 2:
+                    x[i, tx] = X[bx, i, tx]
+                T.sync_threads()
+                Y[bx, i, tx] = x[i % 2, count - 1 - tx]
+
+    return main
+
+
 def jit_functions():
     """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
     import tilelang
@@ -212,7 +230,7 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
-OTHER = {"histogram_sm_90": (histogram, "sm_90"), "numbered_sm_90": (numbered, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90"), "numbered_sm_90": (numbered, "sm_90"), "narrowed_sm_90": (narrowed, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
 
 
 def unfenced():

@@ -111,6 +111,10 @@ class Conditions:
     def _mixed(self, part, statement):
         """Threads and loops that stay loops: decided where bounds or the block decide it, otherwise both sides may run."""
         kept, sure = self.lanes, {True: [], False: []}
+        holds = self._holds(part)
+        if holds is not None:
+            self.body(statement[2] if holds else statement[3])
+            return
         if _sets.names(part) & {loop[0] for loop in self.loops}:
             self._either(statement)
             return
@@ -126,6 +130,22 @@ class Conditions:
             sure[bool(found)].append(lane)
         self._with(sure[True], statement[2])
         self._with(sure[False], statement[3])
+
+    def _holds(self, part):
+        """Whether a condition holds for all threads and rounds at hand, or for none of them, by bounds alone; None: neither is sure."""
+        scope, values, bounds = self.scope, self.scope.values, self.scope.bounds
+        scope.values, scope.bounds = dict(values), dict(bounds)
+        for name, numbers in zip(THREADS, zip(*self.lanes)):
+            scope.bind(name, name, min(numbers), max(numbers))
+        for var, begin, extent in self.loops:
+            if isinstance(begin, int) and isinstance(extent, int):
+                scope.bind(var, var, begin, begin + extent - 1)
+        try:
+            found = scope.condition(part)
+        except Opaque:
+            found = None
+        scope.values, scope.bounds = values, bounds
+        return bool(found) if found in ([], [[]]) else None
 
     def _either(self, statement):
         if self.orders(statement[2]) or self.orders(statement[3]):

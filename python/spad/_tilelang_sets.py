@@ -157,7 +157,7 @@ class Scope:
             return Sum(tree)
         if isinstance(tree, str):
             if tree not in self.values:
-                raise Opaque(f"'{tree}' has no value in the kernel")
+                raise Opaque(f"'{tree}', which has no value in the kernel")
             return self.values[tree]
         kind = tree[0]
         if kind == "+":

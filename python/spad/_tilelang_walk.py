@@ -565,7 +565,8 @@ class Walk(Conditions, Decides):
     def _whole(self, home, buffer, tile, why, block=None):
         followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start
         if followed:
-            self.note(f"'{buffer}'", f"any part of it, because of {why}")
+            given = [f"; pass sizes={{'{name}': N}}" for name in _sizes.names(self.tree) if f"'{name}'" in why]
+            self.note(f"'{buffer}'", f"any part of it, because of {why}" + "".join(given))
         home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed, block))
 
     def size(self, buffer):

@@ -119,6 +119,26 @@ def test_a_condition_that_does_not_bound_a_place(condition):
     assert any("a place that a condition keeps inside of it" in row["why"] for row in kernel.approximations)
 
 
+@pytest.mark.parametrize("most, sure", [(512, True), (464, True), (463, False)])
+def test_bounds_decide_a_condition_of_threads_rounds_and_blocks(most, sure):
+    """64 * bx + 8 * j + tx // 16 of 8 blocks, 2 rounds and 128 threads is at most 463."""
+    tree = json.loads((TREES / "narrowed_sm_90.json").read_text())
+    row = ["+", ["*", "bx", 64], ["+", ["*", "j", 8], ["//", "tx", 16]]]
+    loop, = tree["body"]
+    loop[-1][0][2] = [["for", "j", 0, 2, "unroll", [["if", ["<", row, most], loop[-1][0][2], []]]]]
+    kernel = T.load(tree)
+    assert (kernel.approximations == []) == sure and kernel.check().verdict.startswith("proved") == sure
+
+
+def test_an_index_with_a_size_says_what_to_pass():
+    tree = json.loads((TREES / "narrowed_sm_90.json").read_text())
+    tree["sizes"] = ["rows"]
+    tree["body"][0][-1][-1][3][2] = ["+", ["*", ["min", 1, "rows"], 128], "tx"]
+    notes = {row["what"]: row["why"] for row in T.load(tree).approximations}
+    assert notes["'x'"] == "any part of it, because of 'rows', which has no value in the kernel; pass sizes={'rows': N}"
+    assert T.load(tree, sizes={"rows": 1}).approximations == []
+
+
 @pytest.mark.parametrize("tree, wanted, found", [
     (["<", "i", 3], True, ("i", 0, 2)), (["<", "i", 3], False, ("i", 3, 9)), (["<=", 4, "i"], True, ("i", 4, 9)), (["==", "i", 5], True, ("i", 5, 5)),
     (["==", "i", 5], False, None), (["!=", "i", 5], False, ("i", 5, 5)), (["<", ["*", "i", 3], 10], True, ("i", 0, 3)),

@@ -155,6 +155,16 @@ def test_what_a_comparison_bounds(tree, wanted, found):
             assert found[1] <= i <= found[2]
 
 
+def test_a_tile_that_nothing_reads_over_another_one():
+    """TileLang gives it bytes of a tile in use, where a program has done away with TileLang's barriers."""
+    kernel = T.load(TREES / "dead_tile_sm_90.json")
+    check = kernel.check()
+    assert check.verdict == "wrong" and {f.code for f in check.findings} == {"SPAD-RACE", "SPAD-NEVER-READ"}
+    assert check.findings[0].message.startswith("store (warp_0) may write 'bin' over 'dead' while store (warp_1) still writes it")
+    planned = kernel.plan()
+    assert planned.check().verdict == "proved for this shape" and kernel.report().data["bytes"] == {"tilelang": 2048, "spad": 3072}
+
+
 # ---- functions that give functions -------------------------------------------------------------------
 
 

@@ -67,20 +67,29 @@ def lowered(case, chip):
     return [one for one in found if case.get("name") in (None, one["name"])]
 
 
+def kept(case, chip, folder):
+    """The trees of a kernel, from a file of the folder, which is written where it is not there."""
+    if folder is None:
+        return lowered(case, chip)
+    path = folder / f"{Path(case['project']).name}.{Path(case['file']).stem}.{case['kernel']}.{chip}.json"
+    if not path.is_file():
+        trees = lowered(case, chip)
+        path.write_text(json.dumps(trees), encoding="utf-8")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def judge(case, chip, folder):
     """The rows of one kernel of the list: one for each device function that has something in shared memory."""
     head = (Path(case["project"]).name, case.get("commit", ""))
     start = time.process_time()
     try:
-        trees = lowered(case, chip)
+        trees = kept(case, chip, folder)
     except Exception as error:
         yield Row(*head, case["kernel"], chip, None, "not lowered", None, None, None, 0.0, 0.0, 0.0, [], told(error))
         return
     spent = time.process_time() - start
     for one in trees:
         title = case["kernel"] + (f": {one['name']}" if len(trees) > 1 else "")
-        if folder is not None:
-            (folder / f"{head[0]}.{title.replace(': ', '.')}.{chip}.json").write_text(json.dumps(one), encoding="utf-8")
         found, why = row_of(one, case.get("sizes"))
         if found is None:
             yield Row(*head, title, chip, None, "not read", None, None, None, spent, 0.0, 0.0, [], why)
@@ -121,7 +130,7 @@ def main():
     parser.add_argument("--only", default="", help="kernels whose project and name have this word")
     parser.add_argument("--chip", choices=CHIPS, help="this chip alone")
     parser.add_argument("--json", type=Path, help="the file for all rows")
-    parser.add_argument("--trees", type=Path, help="a folder for the trees, which `spad tilelang check` takes")
+    parser.add_argument("--trees", type=Path, help="a folder that keeps what was lowered: a kernel is lowered once")
     parser.add_argument("--table", action="store_true", help="the table of rows that --json wrote")
     options = parser.parse_args()
     if options.table:

@@ -29,6 +29,19 @@ def with_numbers(tree, threads):
     return [with_numbers(part, threads) for part in tree]
 
 
+def with_parities(tree):
+    """Statements or an expression in which `(x + 1) % 2` of a variable that counts is `1 - x % 2`, as parities of rings are written."""
+    if not isinstance(tree, list):
+        return tree
+    made = [with_parities(part) for part in tree]
+    if made[:1] == ["%"] and made[2] == 2 and isinstance(made[1], list) and made[1][:1] == ["+"] and isinstance(made[1][2], int):
+        what = made[1][1]
+        count = what[1] if isinstance(what, list) and what[0] == "//" and isinstance(what[2], int) else what
+        if isinstance(count, list) and count[:1] == ["load"] and count[2] == 0:
+            return ["-", 1, ["%", what, 2]] if made[1][2] % 2 else ["%", what, 2]
+    return made
+
+
 def with_returns(body):
     """Statements of a function in which what comes after `if c: return` is the other side of the condition. A return that is deeper is left
     as it is, and refused."""

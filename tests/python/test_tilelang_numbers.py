@@ -14,7 +14,7 @@ import spad.tilelang as T
 from spad import _tilelang_command as command
 from spad import _tilelang_jit as jit
 from spad import _tilelang_sets as sets
-from spad._tilelang_conditions import with_numbers, with_returns
+from spad._tilelang_conditions import with_numbers, with_parities, with_returns
 
 TREES = Path(__file__).parent / "golden" / "tilelang"
 THREAD = ["+", "thread__x", ["*", 64, ["+", "thread__y", ["*", 2, "thread__z"]]]]
@@ -88,6 +88,20 @@ def test_stores_by_a_call_are_to_global_memory():
     store[2][3] = "part"
     with pytest.raises(T.Unsupported, match="'stg' in .*: it has a pointer to 'part' on chip"):
         T.load(numbered(value=store))
+
+
+@pytest.mark.parametrize("added", [0, 1, 2, 3, -1])
+@pytest.mark.parametrize("divided", [1, 3])
+def test_parities_of_a_counter_plus_a_number(added, divided):
+    count = ["load", "v", 0]
+    what = count if divided == 1 else ["//", count, divided]
+    made = with_parities(["do", ["%", ["+", what, added], 2]])
+    assert made == ["do", ["-", 1, ["%", what, 2]] if added % 2 else ["%", what, 2]]
+    for v in range(12):  # the same number
+        text = sets.code(sets.replace(json.loads(json.dumps(made[1]).replace(json.dumps(count), "\"v\"")), {}))
+        assert eval(text, {"v_v": v}) == (v // divided + added) % 2
+    for other in (["%", ["+", "k", 1], 2], ["%", ["+", count, 1], 3], ["%", ["+", ["load", "v", 1], 1], 2], ["%", ["+", count, "k"], 2]):
+        assert with_parities(other) == other
 
 
 def test_an_offset_that_is_too_long_to_write_is_any_part():

@@ -9,7 +9,7 @@ import types
 
 
 class Project:
-    """The functions of files, with the constants that stand beside them. Imports lead to other files of the project, and to the
+    """The functions of files, with the constants and classes that stand beside them. Imports lead to other files of the project, and to the
     packages in `plain`; statements that need something else are passed over. known: {name: object} that every file has from the start,
     whatever file it imports them from. decorated: changes the node of a function before it is run."""
 
@@ -66,7 +66,7 @@ class Project:
         elif isinstance(node, ast.FunctionDef):
             self.decorated(node)
             self.run(module, path, node)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        elif isinstance(node, (ast.ClassDef, ast.Assign, ast.AnnAssign)):
             self.run(module, path, node)
         elif isinstance(node, (ast.If, ast.Try)):
             for part in node.body:

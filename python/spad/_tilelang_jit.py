@@ -59,28 +59,30 @@ def _missing(function, why, others):
                                f"{', '.join(known) or 'none of its own'}{shapes} ({str(why).partition(chr(10))[0]}){wrong}")
 
 
-def _shared_out(function, arguments):
-    """(args, options, rest): what a function takes, and the names that are left for the function that it gives."""
+def _taken(function, arguments):
+    """(args, options) that a function takes of the arguments."""
     if isinstance(arguments, (list, tuple)):
-        return list(arguments), {}, {}
+        return list(arguments), {}
     given, made = dict(arguments or {}), jit_of(function)
     parameters = made.signature.parameters if made is not None else inspect.signature(function).parameters
     if made is not None and _tensors(made) or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return [], given, {}
-    return [], {n: v for n, v in given.items() if n in parameters}, {n: v for n, v in given.items() if n not in parameters}
+        return [], given
+    return [], {name: value for name, value in given.items() if name in parameters}
 
 
-def _called(function, arguments):
-    """(what a function gives, the arguments that are left)."""
+def _called(function, arguments, used):
+    """(what a function gives, the arguments for the function that it gives). used: names that were taken, which grow."""
     made = jit_of(function)
-    args, options, rest = _shared_out(function, arguments)
+    args, options = _taken(function, arguments)
+    used.update(options)
+    rest = [name for name in arguments or () if name not in used] if isinstance(arguments, dict) else []
     if made is None or not _tensors(made):  # the body of a function may raise a TypeError of its own
         try:
             (inspect.signature(function) if made is None else made.signature).bind(*args, **options)
         except TypeError as error:
             raise _missing(function, error, rest) from error
     try:
-        return (function if made is None else made.get_tir)(*args, **options), rest
+        return (function if made is None else made.get_tir)(*args, **options), arguments if isinstance(arguments, dict) else None
     except (TypeError, ValueError) as error:
         if made is None or not _tensors(made) or "argument" not in str(error):
             raise
@@ -88,26 +90,27 @@ def _called(function, arguments):
 
 
 def prim_func_of(function, arguments=None, pass_configs=None):
-    """(prim_func, pass_configs) of any of them; what has no prim_func is given back as it is. Arguments by name that a function
-    does not take are those of the function that it gives."""
-    known = []
+    """(prim_func, pass_configs) of any of them; what has no prim_func is given back as it is. Arguments by name are those of each
+    function that takes them: of the first one, and of the function that it gives."""
+    known, used = [], set()
     for _ in range(_DEEP):
         made = jit_of(function)
         compiled = getattr(function, "prim_func", None)
         if made is not None or compiled is None and is_function(function):
             known += names(function) or []
             own = made.pass_configs if made is not None else None
-            function, arguments = _called(function, arguments)
+            function, arguments = _called(function, arguments, used)
         elif compiled is not None:
             function, own = compiled, getattr(function, "pass_configs", None)
         else:
             break
         pass_configs = own if pass_configs is None else pass_configs
-    if arguments and known:
-        name = next(iter(arguments))
+    left = [name for name in arguments or () if name not in used]
+    if left and known:
+        name = left[0]
         raise _spad.ArgumentError(f"no function takes an argument '{name}'{_spad.close_names(name, known) or '; there are: ' + ', '.join(known)}"
                                   f" (a dynamic size is one of sizes={{...}}, -D {name}=N)")
-    if arguments:
+    if left:
         raise _spad.ArgumentError("arguments are for functions: a prim_func or a compiled kernel has none")
     return function, pass_configs
 

@@ -211,6 +211,8 @@ def factory():
 def test_arguments_go_to_the_function_that_takes_them():
     made, configs = jit.prim_func_of(factory(), {"rows": 8, "block": 4, "stages": 3})
     assert made.given == (8, 2, 4, 3) and configs == {"tl.some": 1}
+    both = lambda block, rows: lambda block, stages=1: Jit(lambda: (block, rows, stages))  # noqa: E731
+    assert jit.prim_func_of(both, {"block": 4, "rows": 8}) == ((4, 8, 1), {"tl.some": 1})  # a name that both take is for both
     cached = functools.lru_cache(Jit(lambda block: PrimFunc()))  # around what tilelang.jit makes
     assert isinstance(jit.prim_func_of(cached, {"block": 4})[0], PrimFunc) and jit.names(cached) == ["block"]
     assert jit.names(factory()) == ["rows", "wide"]

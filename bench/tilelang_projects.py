@@ -37,7 +37,7 @@ from tilelang_examples import on_cpu, row_of, told  # noqa: E402
 
 PLAIN = ("tilelang", "torch", "tvm", "math", "functools", "typing", "itertools", "enum", "operator", "dataclasses", "collections", "os")
 CHIPS = ("sm_80", "sm_90", "sm_100")
-Row = collections.namedtuple("Row", "project commit kernel chip agents verdict theirs ours approximations lowered checked planned findings note")
+Row = collections.namedtuple("Row", "project commit file kernel chip agents verdict theirs ours approximations lowered checked planned findings note")
 
 
 def project_at(root, names):
@@ -80,7 +80,7 @@ def kept(case, chip, folder):
 
 def judge(case, chip, folder):
     """The rows of one kernel of the list: one for each device function that has something in shared memory."""
-    head = (Path(case["project"]).name, case.get("commit", ""))
+    head = (Path(case["project"]).name, case.get("commit", ""), Path(case["file"]).stem)
     start = time.process_time()
     try:
         trees = kept(case, chip, folder)
@@ -104,21 +104,26 @@ def counted(rows):
     return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))
 
 
+def shown(row):
+    """The columns of a row that chips may have in common."""
+    findings = ", ".join(f"`{code}`" for code in row["findings"]) or (row["note"] if row["theirs"] is None else "")
+    numbers = ["" if row[name] is None else str(row[name]) for name in ("theirs", "ours")]
+    return row["verdict"], *numbers, str(row["approximations"] or ""), findings
+
+
 def table(path):
-    """Prints the rows of a file of --json: a line for each kernel, and the chips side by side in it."""
+    """Prints the rows of a file of --json: a line for each kernel, and one more for each chip where something else is said of it."""
     rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["theirs"] != 0]
     groups = collections.defaultdict(list)
     for row in rows:
-        groups[row["project"], row["commit"], row["kernel"]].append(row)
+        groups[row["project"], row["commit"], row["file"], row["kernel"], shown(row)].append(row)
     for chip in CHIPS:
-        print(f"{chip}: {counted([row for row in rows if row['chip'] == chip])}.")
-    print("\n| project | kernel | chip | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
+        print(f"{chip}: {counted([row for row in rows if row['chip'] == chip])}.\n")
+    print("| project | kernel | chips | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
     print("|" + "---|" * 10)
-    for (project, commit, kernel), group in groups.items():
-        for row in group:
-            findings = ", ".join(f"`{code}`" for code in row["findings"]) or (row["note"] if row["theirs"] is None else "")
-            print(f"| {project} {commit} | `{kernel}` | {row['chip']} | {row['verdict']} | {'' if row['theirs'] is None else row['theirs']} | "
-                  f"{'' if row['ours'] is None else row['ours']} | {row['approximations'] or ''} | {row['checked']:.1f} | {row['planned']:.1f} | {findings} |")
+    for (project, commit, file, kernel, (verdict, theirs, ours, inexact, findings)), group in groups.items():
+        print(f"| {project} {commit} | `{file}: {kernel}` | {', '.join(row['chip'] for row in group)} | {verdict} | {theirs} | {ours} | {inexact} | "
+              f"{max(row['checked'] for row in group):.1f} | {max(row['planned'] for row in group):.1f} | {findings} |")
     both = [row for row in rows if row["theirs"] is not None and row["ours"] is not None]
     print(f"\nbytes where both place: TileLang {sum(row['theirs'] for row in both)}, ours {sum(row['ours'] for row in both)}; ours more in "
           f"{sum(row['ours'] > row['theirs'] for row in both)} of {len(both)}, less in {sum(row['ours'] < row['theirs'] for row in both)}")

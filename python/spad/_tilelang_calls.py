@@ -112,7 +112,10 @@ def _sync(walk, args, _):
 
 def meet(walk, number, count, word="sync"):
     """bar.sync of a hardware barrier by the lanes of this warp."""
-    name = walk.own(f"bar_{number}" if count == walk.count else f"bar_{number}_{count}")
+    name = f"bar_{number}" if count == walk.count else f"bar_{number}_{count}"
+    while name in walk.buffers:  # a name of the program's own
+        name += "_"
+    name = walk.own(name)
     walk.barriers[name] = count
     walk.line(f"{word} {name} by {len(walk.lanes)}")
 

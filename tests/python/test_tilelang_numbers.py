@@ -169,6 +169,14 @@ def test_what_a_comparison_bounds(tree, wanted, found):
             assert found[1] <= i <= found[2]
 
 
+def test_barriers_have_names_of_their_own():
+    text = (TREES / "gemm_sm_90.json").read_text()
+    assert "barrier bar_0 count 256" in T.load(json.loads(text)).source
+    kernel = T.load(json.loads(text.replace('"mbarrier"', '"bar_0"')))
+    assert "barrier bar_0_ count 256" in kernel.source and "mbarrier bar_0[" in kernel.source
+    assert kernel.check().verdict == "proved for all trip counts"
+
+
 def test_a_tile_that_nothing_reads_over_another_one():
     """TileLang gives it bytes of a tile in use, where a program has done away with TileLang's barriers."""
     kernel = T.load(TREES / "dead_tile_sm_90.json")

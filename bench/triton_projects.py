@@ -28,11 +28,11 @@ import json
 import re
 import sys
 import time
-import types
 from pathlib import Path
 
 import spad
 import spad.triton as st
+from projects import Project
 
 PLAIN = ("triton", "math", "functools", "typing", "itertools", "enum", "operator")
 Row = collections.namedtuple("Row", "project commit kernel chip verdict theirs ours seconds note")
@@ -42,78 +42,16 @@ def is_jit(decorator):
     return re.match(r"(triton\.)?jit\b", ast.unparse(decorator)) is not None
 
 
-class Project:
-    """The @triton.jit functions of files, with the constants that stand beside them. Imports lead to other files of the
-    project, and to Triton; statements that need something else are passed over."""
+def plain_jit(node):
+    """Every decorator that makes a kernel of a function is Triton's own, without options."""
+    if any(map(is_jit, node.decorator_list)):
+        line = node.decorator_list[0].lineno
+        node.decorator_list = [ast.parse("\n" * (line - 1) + "__import__('triton').jit", mode="eval").body]
 
-    def __init__(self, root):
-        self.root, self.modules = root, {}
 
-    def file_of(self, path, node):
-        """The file that `from X import ...` names."""
-        starts = [self.root, self.root / "src", self.root / "python"]
-        if node.level:
-            starts = [path.parents[node.level - 1]]
-        parts = (node.module or "").split(".") if node.module else []
-        for start in starts:
-            for found in (start.joinpath(*parts).with_suffix(".py") if parts else None, start.joinpath(*parts, "__init__.py")):
-                if found is not None and found.is_file():
-                    return found
-        return None
-
-    def module(self, path, depth=0):
-        if path in self.modules:
-            return self.modules[path]
-        module = types.ModuleType("project_" + re.sub(r"\W", "_", str(path)))
-        module.__file__ = str(path)
-        sys.modules[module.__name__] = self.modules[path] = module
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            self.statement(module, path, node, depth)
-        return module
-
-    def run(self, module, path, node):
-        try:
-            exec(compile(ast.Module([node], []), str(path), "exec"), module.__dict__)  # at its own line
-        except Exception:  # it needs what is not here
-            pass
-
-    def statement(self, module, path, node, depth):
-        if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in PLAIN:
-            self.run(module, path, node)
-        elif isinstance(node, ast.ImportFrom):
-            self.names(module, path, node, depth)
-        elif isinstance(node, ast.Import):
-            node.names = [name for name in node.names if name.name.split(".")[0] in PLAIN]
-            if node.names:
-                self.run(module, path, node)
-        elif isinstance(node, ast.FunctionDef) and any(map(is_jit, node.decorator_list)):
-            line = node.decorator_list[0].lineno
-            node.decorator_list = [ast.parse("\n" * (line - 1) + "__import__('triton').jit", mode="eval").body]
-            self.run(module, path, node)
-        elif isinstance(node, (ast.FunctionDef, ast.Assign, ast.AnnAssign)):
-            self.run(module, path, node)
-        elif isinstance(node, (ast.If, ast.Try)):
-            for part in node.body:
-                self.statement(module, path, part, depth)
-
-    def names(self, module, path, node, depth):
-        language = importlib.import_module("triton.language")
-        known = {"triton": importlib.import_module("triton"), "tl": language, "language": language}
-        for name in node.names:  # as projects hand Triton on
-            if name.name in known:
-                setattr(module, name.asname or name.name, known[name.name])
-        for name in node.names:  # a file of the project as a whole
-            below = ast.ImportFrom(".".join(filter(None, (node.module, name.name))), [], node.level)
-            found = self.file_of(path, below) if depth < 6 else None
-            if found is not None:
-                setattr(module, name.asname or name.name, self.module(found, depth + 1))
-        found = self.file_of(path, node) if depth < 6 else None
-        if found is None:
-            return
-        other = self.module(found, depth + 1)
-        for name in node.names:
-            if name.name in other.__dict__ and name.name not in known:
-                setattr(module, name.asname or name.name, other.__dict__[name.name])
+def project_at(root):
+    language = importlib.import_module("triton.language")
+    return Project(root, PLAIN, {"triton": importlib.import_module("triton"), "tl": language, "language": language}, plain_jit)
 
 
 def constants(given):
@@ -149,10 +87,12 @@ def rows(cases, only):
         root = Path(case["project"])
         if only not in f"{root.name} {case['kernel']}":
             continue
-        module = projects.setdefault(root, Project(root)).module(root / case["file"])
-        function = getattr(module, case["kernel"], None)
-        if function is None:
-            sys.exit(f"'{root / case['file']}' has no function '{case['kernel']}' that can be read")
+        if root not in projects:
+            projects[root] = project_at(root)
+        try:
+            function = projects[root].function(case["file"], case["kernel"])
+        except LookupError as error:
+            sys.exit(f"{root}: {error.args[0]}")
         for chip in case.get("chips", (80, 90, 100)):
             yield judge(case, function, chip)
 

@@ -97,17 +97,26 @@ def on_cpu(torch, arch):
         "shared_memory_per_block_optin": 232448, "regs_per_multiprocessor": 65536})()
 
 
+def told(error):
+    """An error in one line: TVM's have a picture of the source after what they say."""
+    lines = [line.strip() for line in str(error).splitlines() if any(c.isalnum() for c in line)]
+    failed = [line for line in lines if "Error:" in line or "Check failed" in line]
+    return f"{type(error).__name__}: {(failed or lines or [''])[-1][:200]}"
+
+
 def run_one(program, out, arch, seconds):
     os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
     import tilelang
     import torch
 
     import spad._tilelang_tree as tree
+    from spad._files import replace_file
 
     on_cpu(torch, arch)
     seen = []
 
     def compile(func=None, out_idx=None, *args, pass_configs=None, **options):
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of its own: what the program does between kernels is not waited for
         out_idx = out_idx if out_idx is not None else getattr(func, "out_idx_override", None)
         try:
             for made in tree.of_prim_func(func, arch, pass_configs):
@@ -116,18 +125,18 @@ def run_one(program, out, arch, seconds):
                     continue
                 seen.append(text)
                 made["program"] = program.stem
-                (out / f"{program.parent.name}.{program.stem}.{len(seen)}.json").write_text(json.dumps(made))
+                replace_file(out / f"{program.parent.name}.{program.stem}.{len(seen)}.json", json.dumps(made).encode())
+                print(f"{len(seen)} kernels", flush=True)
         except Exception as error:
-            print(f"not lowered: {type(error).__name__}: {str(error).strip().splitlines()[-1][:200]}")
+            print(f"not lowered: {told(error)}", flush=True)
         if len(seen) >= MOST:
             raise Stop
-        signal.setitimer(signal.ITIMER_PROF, AFTER, 1)
+        signal.setitimer(signal.ITIMER_PROF, AFTER)
         return Kernel(func, out_idx)
 
     tilelang.compile = sys.modules["tilelang.jit"].compile = compile
     torch.set_num_threads(1)
-    signal.signal(signal.SIGPROF, lambda *a: (_ for _ in ()).throw(Stop()))
-    signal.setitimer(signal.ITIMER_PROF, seconds, 1)  # and again where something swallowed it
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # ends the process, also in the middle of a product on the CPU
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
     try:
@@ -137,8 +146,7 @@ def run_one(program, out, arch, seconds):
         pass
     except BaseException as error:
         if not seen:
-            print(f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:200] if str(error).strip() else ''}")
-    print(f"{len(seen)} kernels")
+            print(told(error))
 
 
 def answer_of(program, out, arch, seconds):
@@ -152,7 +160,7 @@ def answer_of(program, out, arch, seconds):
             with contextlib.suppress(BaseException):
                 run_one(program, out, arch, seconds)
             os._exit(0)
-        end = time.monotonic() + 5 * seconds
+        end = time.monotonic() + 10 * seconds
         while not os.waitpid(child, os.WNOHANG)[0]:
             if time.monotonic() > end:
                 os.kill(child, signal.SIGKILL)
@@ -161,7 +169,8 @@ def answer_of(program, out, arch, seconds):
             time.sleep(0.05)
         said.seek(0)
         lines = [line for line in said.read().splitlines() if line.strip()]
-    return " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
+    counts = [line for line in lines if line.endswith(" kernels")]
+    return " | ".join([line for line in lines[-3:] if line not in counts and ":" in line] + (counts[-1:] or ["0 kernels"]))
 
 
 def collect(folder, out, arch, seconds):
@@ -182,15 +191,15 @@ def collect(folder, out, arch, seconds):
 # ---- the table -------------------------------------------------------------------------------------
 
 
-def row_of(path):
-    """One kernel: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
+def row_of(path, sizes=None):
+    """One kernel, a tree or its file: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
     import spad
     import spad.tilelang as T
     from spad._tilelang_page import shared_bytes
 
     start = time.process_time()
     try:
-        kernel = T.load(path)
+        kernel = T.load(path, sizes=sizes)
     except spad.Error as error:
         return None, f"not loaded: {error}"
     check = kernel.check()

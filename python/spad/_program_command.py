@@ -7,6 +7,8 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from . import _spad
+
 
 def items(text):
     """The parts between the commas that are outside of brackets."""
@@ -37,7 +39,9 @@ def values(text):
     try:
         return {name: ast.literal_eval(value) for name, value in pairs(text).items()}
     except (ValueError, SyntaxError):
-        raise argparse.ArgumentTypeError(f"'{text}': a value is a number, True, False, None or a 'word' in quotes") from None
+        name, _, value = text.partition("=")
+        raise argparse.ArgumentTypeError(f"'{text}': a value is a number, True, False, None or a 'word' in quotes, around which the shell "
+                                         f"needs quotes of its own: \"{name}='{value}'\"") from None
 
 
 def function_at(place):
@@ -52,7 +56,8 @@ def function_at(place):
     sys.path.insert(0, str(Path(path).resolve().parent))
     spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise ValueError(f"'{path}' has no '{name}'")
+        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("__")]
+        raise ValueError(f"'{path}' has no '{name}'{_spad.close_names(name, known)}")
     return getattr(module, name)
 
 

@@ -112,7 +112,10 @@ def _sync(walk, args, _):
 
 def meet(walk, number, count, word="sync"):
     """bar.sync of a hardware barrier by the lanes of this warp."""
-    name = walk.own(f"bar_{number}" if count == walk.count else f"bar_{number}_{count}")
+    name = f"bar_{number}" if count == walk.count else f"bar_{number}_{count}"
+    while name in walk.buffers:  # a name of the program's own
+        name += "_"
+    name = walk.own(name)
     walk.barriers[name] = count
     walk.line(f"{word} {name} by {len(walk.lanes)}")
 
@@ -558,12 +561,17 @@ def _extern(walk, args, statement):
     _unknown(walk, args[0][1] if isinstance(args[0], list) else "call_extern", args[1:])
 
 
+def _store_global(walk, args, statement):
+    """stg64 and its like: a store to global memory with what it reads."""
+    _unknown(walk, "stg", args)
+
+
 TABLE = {
     "tvm_storage_sync": _sync, "named_barrier_arrive": _bar_arrive,
     "ptx_init_barrier_thread_count": _init, "mbarrier_wait_parity": _wait_parity, "mbarrier_expect_tx": _expect,
     "ptx_arrive_barrier_expect_tx": _arrive_expect, "ptx_arrive_barrier": _arrive,
     "ptx_fence_barrier_init": _fence, "fence_proxy_async": _fence,
-    "sync_grid": _sync_grid,
+    "sync_grid": _sync_grid, **{f"stg{bits}": _store_global for bits in (32, 64, 128, 256)},
     "tma_load": _tma_load, "tma_load_im2col": _tma_load, "tma_load_gather4": _tma_load,
     "tma_store": _tma_store, "tma_store_scatter4": _tma_store, "tma_store_arrive": _store_commit, "tma_store_wait": _store_wait,
     "ptx_cp_async": _cp_async, "ptx_commit_group": _cp_commit, "ptx_wait_group": _cp_wait,
@@ -758,6 +766,8 @@ def written(walk, body):
     def calls(part):
         if not isinstance(part, list) or not part:
             return
+        if part[:1] == ["call"] and part[1].startswith("stg"):
+            found.update(to.buffer for to in [pointer(walk, part[2])] if to is not None)
         if part[:1] == ["call"] and part[1].startswith("tma_store"):
             found.update(name.removesuffix("_desc") for name in part[2:4] if isinstance(name, str))
         if part[:1] == ["call"] and part[1] != "ptx_cp_async" and not part[1].startswith(("tma_load", "prefetch")):

@@ -3,7 +3,9 @@
 
 import argparse
 import json
+import os
 import sys
+import traceback
 
 from . import _spad
 from . import tilelang
@@ -66,6 +68,16 @@ def _shown(command, kernel):
     return kernel.text() if command == "text" else kernel.sim().text(), 0
 
 
+def _said(error, path=None):
+    """What went wrong in loading; for an error of a program also where in its file."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"'{os.fsdecode(error.filename)}': {error.strerror}"
+    if isinstance(error, (_spad.Error, ValueError)) or str(error).startswith("spad.tilelang.load takes"):
+        return str(error)
+    lines = [entry.lineno for entry in traceback.extract_tb(error.__traceback__) if path and os.path.abspath(entry.filename) == os.path.abspath(path)]
+    return (f"{path}:{lines[-1]}: " if lines else "") + f"{type(error).__name__}: {str(error).strip()}"
+
+
 def _tell(kernel):
     """What is approximated, on stderr."""
     for row in kernel.approximations:
@@ -91,14 +103,17 @@ def main(arguments):
     try:
         made = _loaded(options)
     except Exception as error:  # of the program, of TileLang's compiler or ours
-        print(f"spad tilelang: {type(error).__name__}: {str(error).strip()}" if not isinstance(error, (_spad.Error, ValueError, OSError)) else
-              f"spad tilelang: {error}", file=sys.stderr)
+        print(f"spad tilelang: {_said(error, options.kernel.rpartition(':')[0])}", file=sys.stderr)
         return 2
     status = 0
     for label, kernel in made:
         _tell(kernel)
         if options.output and options.command in ("report", "tree"):
-            print(_written(options, kernel, label, len(made) > 1))
+            try:
+                print(_written(options, kernel, label, len(made) > 1))
+            except OSError as error:
+                print(f"spad tilelang: {_said(error)}", file=sys.stderr)
+                return 2
         elif options.command != "compare":
             text, failed = _shown(options.command, kernel)
             print(text, end="")

@@ -2,6 +2,7 @@
 """Conditions of a lowered kernel, in the walk over it (_tilelang_walk): of threads, of loops that are run, of loops that stay loops, and of
 data (_tilelang_decide)."""
 
+import contextlib
 import json
 
 from . import _tilelang_sets as _sets
@@ -10,6 +11,46 @@ from ._tilelang_data import stored as _stored
 from ._tilelang_sets import Opaque
 
 THREADS = ("thread__x", "thread__y", "thread__z")
+_NUMBERS = {"get_lane_idx": ("%", (32,)), "get_warp_idx": ("//", (32,)), "get_warp_idx_sync": ("//", (32,)),
+            "get_warp_group_idx": ("//", (32, 4))}  # how wide each is where no argument says it
+
+
+def with_numbers(tree, threads):
+    """Statements or an expression in which calls that give the number of a lane, of a warp or of a warpgroup are sums of threads."""
+    if not isinstance(tree, list):
+        return tree
+    if tree[:1] == ["call"] and len(tree) > 1 and tree[1] in _NUMBERS and all(isinstance(part, int) for part in tree[2:]):
+        sign, wide = _NUMBERS[tree[1]]
+        width = 1
+        for number, usual in enumerate(wide):
+            given = tree[2 + number] if len(tree) > 2 + number else 0
+            width *= given if given > 0 else usual
+        return [sign, ["+", THREADS[0], ["*", threads[0], ["+", THREADS[1], ["*", threads[1], THREADS[2]]]]], width]
+    return [with_numbers(part, threads) for part in tree]
+
+
+def with_parities(tree):
+    """Statements or an expression in which `(x + 1) % 2` of a variable that counts is `1 - x % 2`, as parities of rings are written."""
+    if not isinstance(tree, list):
+        return tree
+    made = [with_parities(part) for part in tree]
+    if made[:1] == ["%"] and made[2] == 2 and isinstance(made[1], list) and made[1][:1] == ["+"] and isinstance(made[1][2], int):
+        what = made[1][1]
+        count = what[1] if isinstance(what, list) and what[0] == "//" and isinstance(what[2], int) else what
+        if isinstance(count, list) and count[:1] == ["load"] and count[2] == 0:
+            return ["-", 1, ["%", what, 2]] if made[1][2] % 2 else ["%", what, 2]
+    return made
+
+
+def with_returns(body):
+    """Statements of a function in which what comes after `if c: return` is the other side of the condition. A return that is deeper is left
+    as it is, and refused."""
+    for number, s in enumerate(body):
+        if s[0] == "if" and s[2] and s[2][-1] == ["do", ["call", "thread_return"]]:
+            return [*body[:number], ["if", s[1], s[2][:-1], [*s[3], *with_returns(body[number + 1:])]]]
+        if s[0] == "attr" and number == len(body) - 1:
+            return [*body[:number], [*s[:-1], with_returns(s[-1])]]
+    return body
 
 
 class Conditions:
@@ -83,6 +124,10 @@ class Conditions:
     def _mixed(self, part, statement):
         """Threads and loops that stay loops: decided where bounds or the block decide it, otherwise both sides may run."""
         kept, sure = self.lanes, {True: [], False: []}
+        holds = self._holds(part)
+        if holds is not None:
+            self.body(statement[2] if holds else statement[3])
+            return
         if _sets.names(part) & {loop[0] for loop in self.loops}:
             self._either(statement)
             return
@@ -98,6 +143,22 @@ class Conditions:
             sure[bool(found)].append(lane)
         self._with(sure[True], statement[2])
         self._with(sure[False], statement[3])
+
+    def _holds(self, part):
+        """Whether a condition holds for all threads and rounds at hand, or for none of them, by bounds alone; None: neither is sure."""
+        scope, values, bounds = self.scope, self.scope.values, self.scope.bounds
+        scope.values, scope.bounds = dict(values), dict(bounds)
+        for name, numbers in zip(THREADS, zip(*self.lanes)):
+            scope.bind(name, name, min(numbers), max(numbers))
+        for var, begin, extent in self.loops:
+            if isinstance(begin, int) and isinstance(extent, int):
+                scope.bind(var, var, begin, begin + extent - 1)
+        try:
+            found = scope.condition(part)
+        except Opaque:
+            found = None
+        scope.values, scope.bounds = values, bounds
+        return bool(found) if found in ([], [[]]) else None
 
     def _either(self, statement):
         if self.orders(statement[2]) or self.orders(statement[3]):
@@ -135,16 +196,35 @@ class Conditions:
         """Both sides of a condition; part: what it is in terms of loops, so that variables can be one of two numbers after it."""
         outer, state = self.out, dict(self.local)
         self.out = []
-        self.body(statement[2])
+        with self._where(part, True):
+            self.body(statement[2])
         yes, self.out = self.out, []
         after, self.local = self.local, dict(state)
-        self.body(statement[3])
+        with self._where(part, False):
+            self.body(statement[3])
         no, self.out = self.out, outer
         self.local = {k: v if self.local.get(k) == v else ["select", part, v, self.local[k]] for k, v in after.items()
                       if self.local.get(k) == v or part is not None and k in self.local}
         self._forget(_stored([*statement[2], *statement[3]]))
         if yes or no:
             self.out.append(("block", f"if {text}", yes, no))
+
+    @contextlib.contextmanager
+    def _where(self, part, wanted):
+        """A side of a condition: a comparison with one variable in it bounds the variable there, and what is computed from it."""
+        found = self.scope.bound_by(part, wanted) if part is not None else None
+        if found is None:
+            yield
+            return
+        before, atom = self.scope.bounds, found[0]
+        self.scope.bounds = {**before, atom: found[1:]}
+        self.narrowed.append(found)
+        try:
+            yield
+        finally:
+            self.narrowed.pop()
+            others = {text: bounds for text, bounds in self.scope.bounds.items() if not _sets.words(atom) & _sets.words(text)}
+            self.scope.bounds = {**others, **before}
 
     def _data(self, statement):
         """A condition that data decides."""

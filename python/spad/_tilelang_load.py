@@ -12,6 +12,7 @@ from . import _grid_cache
 from . import _spad
 from . import core
 from . import kernel as _kernel
+from . import _tilelang_conditions as _conditions
 from . import _tilelang_data as _data
 from . import _tilelang_grid as _grid
 from . import _tilelang_jit as _jit
@@ -227,7 +228,8 @@ def _of_tree(tree, block, sizes):
     if not all(isinstance(n, int) for n in tree["threads"]):
         raise Unsupported("a block whose number of threads is not a constant")
     assumed, known = {}, _data.Known()
-    own = {**tree, "body": json.loads(json.dumps(tree["body"]))}  # each statement is an object of its own: it has a place
+    body = json.loads(json.dumps(tree["body"]))  # each statement is an object of its own: it has a place
+    own = {**tree, "body": _conditions.with_returns(_conditions.with_parities(_conditions.with_numbers(body, tree["threads"])))}
     while True:
         walk = Walk(_sizes.with_sizes(own, {**assumed, **sizes}), block, known)
         try:

@@ -14,6 +14,7 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 GROUPS_MOST = 64  # symbolic offsets of one access
+LENGTH_MOST = 64  # numbers, names and operators of an expression of the kernel language
 RUNS_MOST = 2048  # runs of bytes of one access
 
 
@@ -156,7 +157,7 @@ class Scope:
             return Sum(tree)
         if isinstance(tree, str):
             if tree not in self.values:
-                raise Opaque(f"'{tree}' has no value in the kernel")
+                raise Opaque(f"'{tree}', which has no value in the kernel")
             return self.values[tree]
         kind = tree[0]
         if kind == "+":
@@ -305,6 +306,29 @@ class Scope:
         return [[f"{left.text()} {relation} {right.text()}"]]
 
 
+    def bound_by(self, tree, wanted):
+        """(atom, least, most) where a comparison that holds, or does not, has one atom in it; None for others."""
+        if not isinstance(tree, list) or tree[0] not in _NOT:
+            return None
+        relation = tree[0] if wanted else _NOT[tree[0]]
+        try:
+            difference = self.sum(tree[1]).plus(self.sum(tree[2]), -1)
+        except Opaque:
+            return None
+        if len(difference.terms) != 1 or relation == "!=":
+            return None
+        (atom, count), = difference.terms.items()
+        if count < 0:
+            count, difference, relation = -count, difference.times(-1), {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}[relation]
+        low, high = self.bounds.get(atom, (None, None))
+        if relation in ("<", "<=", "=="):  # count * atom <= most
+            most = (-difference.const - (relation == "<")) // count
+            high = most if high is None else min(high, most)
+        if relation in (">", ">=", "=="):
+            least = -((difference.const - (relation == ">")) // count)
+            low = least if low is None else max(low, least)
+        return atom, low, high
+
     def _with_ends(self, left, right):
         """`k < 63` in a loop of 64 rounds is about its last round, also where the rounds are a parameter."""
         for one, other, flip in ((left, right, False), (right, left, True)):
@@ -428,7 +452,14 @@ class Footprint:
             home[1].update(start + shift for start in starts)
         if len(groups) > GROUPS_MOST:
             raise Opaque(f"{len(groups)} different offsets")
+        if any(length(total.text(1)) > LENGTH_MOST for total, _ in groups.values()):
+            raise Opaque("an offset that is too long to write")
         return [(total, _merge(starts, self.size, self.bits)) for total, starts in groups.values()]
+
+
+def length(text):
+    """Numbers, names and operators of an expression as it is written."""
+    return 2 * len(re.findall(r"\w+", text)) - 1
 
 
 def _in_bytes(terms, bits):

@@ -487,7 +487,8 @@ def of_prim_func(function, arch, pass_configs=None, arguments=None):
     with Target({"kind": "cuda", "arch": arch}):
         made, pass_configs = _jit.prim_func_of(function, arguments, pass_configs)
     if type(made).__name__ != "PrimFunc":
-        raise TypeError(WHAT + f", not {made!r}")
+        name = getattr(function, "__name__", None)
+        raise TypeError(WHAT + (f", not {made!r}" if made is function else f"; '{name}' gives {made!r}"))
     trees = [of_function(name, after, before) for name, before, after in lower(made, arch, pass_configs)]
     for tree in trees:
         tree.update(arch=arch, tilelang=tilelang.__version__)

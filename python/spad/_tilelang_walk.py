@@ -73,6 +73,7 @@ class Walk(Conditions, Decides):
         self.order = {}
         self.touched = {}
         self.footprints = {}
+        self.narrowed = []  # bounds of variables in the conditions around
         self.tracked = _calls.tracked(tree)
         self.counters = _calls.counters(tree)
         self.free_vars = _indexed(tree)
@@ -564,7 +565,8 @@ class Walk(Conditions, Decides):
     def _whole(self, home, buffer, tile, why, block=None):
         followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start
         if followed:
-            self.note(f"'{buffer}'", f"any part of it, because of {why}")
+            given = [f"; pass sizes={{'{name}': N}}" for name in _sizes.names(self.tree) if f"'{name}'" in why]
+            self.note(f"'{buffer}'", f"any part of it, because of {why}" + "".join(given))
         home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed, block))
 
     def size(self, buffer):
@@ -574,7 +576,7 @@ class Walk(Conditions, Decides):
         return max(4, facts["elements"] * facts["bits"] // 8)
 
     def _footprint(self, index, elements, bits):
-        key = json.dumps([index, elements, bits, self.loops, self.guards])
+        key = json.dumps([index, elements, bits, self.loops, self.guards, self.narrowed])
         if key not in self.footprints or self.footprints[key][1] != self._values(index):
             made = _sets.Footprint(self.scope, index, elements, self.numeric(), self.loops, self.guards, bits)
             self.footprints[key] = (made, self._values(index))

@@ -153,6 +153,47 @@ def histogram(count=1024, bins=64):
     return main
 
 
+def numbered(count=256):
+    """Sums of the warps, at places that the numbers of warps and lanes give."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "float32"), Y: T.Tensor((8,), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            part = T.alloc_shared((count // 32,), "float32")
+            tx = T.get_thread_binding()
+            own = T.alloc_local((1,), "float32")
+            own[0] = T.warp_reduce_sum(X[bx, tx])
+            if T.get_lane_idx() == 0:
+                part[T.get_warp_idx()] = own[0]
+            T.sync_threads()
+            if T.get_warp_group_idx() == 0 and tx == 0:
+                own[0] = 0.0
+                for w in T.serial(count // 32):
+                    own[0] += part[w]
+                Y[bx] = own[0]
+
+    return main
+
+
+def narrowed(count=128, rounds=4):
+    """Two tiles, written in the first two rounds of a loop alone, at a place that a condition keeps inside."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, 2, count), "float32"), Y: T.Tensor((8, rounds, count), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            x = T.alloc_shared((2, count), "float32")
+            tx = T.get_thread_binding()
+            for i in T.serial(rounds):
+                if i < 2:
+                    x[i, tx] = X[bx, i, tx]
+                T.sync_threads()
+                Y[bx, i, tx] = x[i % 2, count - 1 - tx]
+
+    return main
+
+
 def jit_functions():
     """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
     import tilelang
@@ -189,7 +230,7 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
-OTHER = {"histogram_sm_90": (histogram, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90"), "numbered_sm_90": (numbered, "sm_90"), "narrowed_sm_90": (narrowed, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
 
 
 def unfenced():
@@ -585,7 +626,28 @@ def scaled(size=256, blocks=2, deep=128):
     return main
 
 
-WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "while_loop_sm_90": (while_loop, "sm_90"),
+def dead_tile(count=256, bins=64):
+    """A tile that is written and never read, and one of which each warp has its own rows. Without TileLang's own barriers no other one is
+    needed, but TileLang 0.1.15 puts the one tile over the other."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "int32"), Y: T.Tensor((8, count // 32, bins), "int32")):
+        with T.Kernel(8, threads=count) as bx:
+            dead = T.alloc_shared((count,), "int32")
+            bin = T.alloc_shared((count // 32, bins), "int32")
+            tx = T.get_thread_binding()
+            dead[tx] = 0
+            for i in T.serial(bins // 32):
+                bin[tx // 32, i * 32 + tx % 32] = X[bx, tx]
+            T.sync_warp()
+            for i in T.serial(bins // 32):
+                Y[bx, tx // 32, i * 32 + tx % 32] = bin[tx // 32, i * 32 + 31 - tx % 32]
+
+    return main
+
+
+WRONG = {"dead_tile_sm_90": (dead_tile, "sm_90"), "one_barrier_sm_90": (one_barrier, "sm_90"), "while_loop_sm_90": (while_loop, "sm_90"),
          "fed_by_threads_sm_90": (fed_by_threads, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 MORE = {"two_blocks_sm_100": (two_blocks, "sm_100"), "multicast_sm_90": (multicast, "sm_90"), "crossed_multicast_sm_90": (crossed_multicast, "sm_90"),
         "hasty_multicast_sm_90": (hasty_multicast, "sm_90"),
@@ -744,6 +806,9 @@ DATA = {"lengths_sm_80": (lengths, "sm_80"), "lengths_sm_90": (lengths, "sm_90")
         "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90")}  # data decides rounds, copies or places
 
 
+PASSES = {unfenced: {"tl.disable_warp_specialized": True}, dead_tile: {"tl.disable_thread_storage_sync": True}}
+
+
 def main():
     from spad._tilelang_tree import of_prim_func
 
@@ -751,7 +816,7 @@ def main():
     for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
-        tree, = of_prim_func(make(), arch, {"tl.disable_warp_specialized": True} if make is unfenced else None)
+        tree, = of_prim_func(make(), arch, PASSES.get(make))
         (TREES / f"{name}.json").write_text(json.dumps(tree) + "\n")
 
 

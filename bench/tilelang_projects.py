@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tilelang_projects.py: kernels of projects that a user has checked out, lowered by the TileLang that is installed: verdict, bytes of
+shared memory of TileLang and ours, and seconds of the processor. The list says which kernels, and nothing of the projects is
+imported but their functions and the constants they use. No GPU is needed.
+
+    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
+    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py --table ROWS.json
+
+LIST.json is a list of objects:
+
+    project     the folder of the checkout; its last part is the name in the table
+    commit      of the checkout, for the table
+    file        of the kernel, in that folder
+    kernel      the function: a prim_func, a function of tilelang.jit, or one that gives such a function
+    arguments   {"N": 4096, "dtype": "T.float16"}, of the function and of what it gives
+    sizes       {"M": 4096}, dynamic sizes; optional
+    name        which device function, where there are several; without one all of them; optional
+    names       {"is_hip": "lambda: False"}: Python for what the file has from files that cannot be read here; optional
+    chips       ["sm_80", "sm_90", "sm_100"]; optional
+"""
+
+import argparse
+import collections
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from projects import Project
+from spad import _tilelang_tree as tree
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+from tilelang_examples import on_cpu, row_of, told  # noqa: E402
+
+PLAIN = ("tilelang", "torch", "tvm", "math", "functools", "typing", "itertools", "enum", "operator", "dataclasses", "collections", "os")
+CHIPS = ("sm_80", "sm_90", "sm_100")
+Row = collections.namedtuple("Row", "project commit file kernel chip agents verdict theirs ours approximations lowered checked planned findings note")
+
+
+def project_at(root, names):
+    import tilelang
+    import tilelang.language as language
+
+    known = {"tilelang": tilelang, "T": language}
+    known.update((name, eval(text, {**known, "__builtins__": __builtins__})) for name, text in names.items())
+    return Project(root, PLAIN, known)
+
+
+def values(given):
+    """Arguments, with the types of TileLang's language that they name."""
+    import tilelang.language as language
+
+    return {name: getattr(language, value[2:]) if isinstance(value, str) and value.startswith("T.") else value for name, value in given.items()}
+
+
+def lowered(case, chip):
+    """The trees of a kernel. Its file is read for each chip: some decide by the GPU that they see."""
+    import torch
+
+    os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": chip})
+    on_cpu(torch, chip)
+    function = project_at(Path(case["project"]), case.get("names", {})).function(case["file"], case["kernel"])
+    found = tree.of_prim_func(function, chip, None, values(case.get("arguments", {})))
+    return [one for one in found if case.get("name") in (None, one["name"])]
+
+
+def kept(case, chip, folder):
+    """The trees of a kernel, from a file of the folder, which is written where it is not there."""
+    if folder is None:
+        return lowered(case, chip)
+    path = folder / f"{Path(case['project']).name}.{Path(case['file']).stem}.{case['kernel']}.{chip}.json"
+    if not path.is_file():
+        trees = lowered(case, chip)
+        path.write_text(json.dumps(trees), encoding="utf-8")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def judge(case, chip, folder):
+    """The rows of one kernel of the list: one for each device function that has something in shared memory."""
+    head = (Path(case["project"]).name, case.get("commit", ""), Path(case["file"]).stem)
+    start = time.process_time()
+    try:
+        trees = kept(case, chip, folder)
+    except Exception as error:
+        yield Row(*head, case["kernel"], chip, None, "not lowered", None, None, None, 0.0, 0.0, 0.0, [], told(error))
+        return
+    spent = time.process_time() - start
+    for one in trees:
+        title = case["kernel"] + (f": {one['name']}" if len(trees) > 1 else "")
+        found, why = row_of(one, case.get("sizes"))
+        if found is None:
+            yield Row(*head, title, chip, None, "not read", None, None, None, spent, 0.0, 0.0, [], why)
+            continue
+        agents, verdict, theirs, ours, inexact, checked, planned, errors, warnings, reason = found
+        yield Row(*head, title, chip, agents, verdict, theirs, ours, inexact, spent, checked, planned, errors + warnings, reason or "")
+
+
+def counted(rows):
+    """`12 proved for all trip counts, 3 wrong` of rows."""
+    found = collections.Counter(row["verdict"] + (", with approximations" if row["approximations"] else "") for row in rows)
+    return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))
+
+
+def shown(row):
+    """The columns of a row that chips may have in common."""
+    findings = ", ".join(f"`{code}`" for code in row["findings"]) or (row["note"] if row["theirs"] is None else "")
+    numbers = ["" if row[name] is None else str(row[name]) for name in ("theirs", "ours")]
+    return row["verdict"], *numbers, str(row["approximations"] or ""), findings
+
+
+def table(path):
+    """Prints the rows of a file of --json: a line for each kernel, and one more for each chip where something else is said of it."""
+    rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["theirs"] != 0]
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row["project"], row["commit"], row["file"], row["kernel"], shown(row)].append(row)
+    for chip in CHIPS:
+        print(f"{chip}: {counted([row for row in rows if row['chip'] == chip])}.\n")
+    print("| project | kernel | chips | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
+    print("|" + "---|" * 10)
+    for (project, commit, file, kernel, (verdict, theirs, ours, inexact, findings)), group in groups.items():
+        print(f"| {project} {commit} | `{file}: {kernel}` | {', '.join(row['chip'] for row in group)} | {verdict} | {theirs} | {ours} | {inexact} | "
+              f"{max(row['checked'] for row in group):.1f} | {max(row['planned'] for row in group):.1f} | {findings} |")
+    both = [row for row in rows if row["theirs"] is not None and row["ours"] is not None]
+    print(f"\nbytes where both place: TileLang {sum(row['theirs'] for row in both)}, ours {sum(row['ours'] for row in both)}; ours more in "
+          f"{sum(row['ours'] > row['theirs'] for row in both)} of {len(both)}, less in {sum(row['ours'] < row['theirs'] for row in both)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("list", type=Path, help="the list, or with --table the rows")
+    parser.add_argument("--only", default="", help="kernels whose project and name have this word")
+    parser.add_argument("--chip", choices=CHIPS, help="this chip alone")
+    parser.add_argument("--json", type=Path, help="the file for all rows")
+    parser.add_argument("--trees", type=Path, help="a folder that keeps what was lowered: a kernel is lowered once")
+    parser.add_argument("--table", action="store_true", help="the table of rows that --json wrote")
+    options = parser.parse_args()
+    if options.table:
+        table(options.list)
+        return
+    if options.trees is not None:
+        options.trees.mkdir(parents=True, exist_ok=True)
+    found = []
+    for case in json.loads(options.list.read_text(encoding="utf-8")):
+        if options.only not in f"{Path(case['project']).name} {case['kernel']}":
+            continue
+        for chip in case.get("chips", CHIPS):
+            for row in judge(case, chip, options.trees) if options.chip in (None, chip) else ():
+                found.append(row._asdict())
+                print(*row, sep=" | ", flush=True)
+                if options.json:
+                    options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

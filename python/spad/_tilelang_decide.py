@@ -243,8 +243,8 @@ class Decides:
         self._counted_rounds(var, f"0..min({rounds} + 1, {extent})", [*first, ["if", ["<", var, rounds], rest, []]])
         return True
 
-    def _bounds(self, name, begin, extent):
-        """The begin of a loop and how many rounds it has."""
+    def _bounds(self, name, begin, extent, limit=None):
+        """The begin of a loop and how many rounds it has; limit: the most where they are data."""
         try:
             low, count = self.scope.sum(begin), self.scope.sum(extent)
             data = [atom for atom in count.terms if any(d.name in _sets.words(atom) for d in self.known.datums.values())]
@@ -254,10 +254,15 @@ class Decides:
             if self._open(count):
                 return low, count
         except Opaque:
-            self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
+            rounds = "any number of rounds" if limit is None else f"up to {limit} rounds"
+            self.note(f"the loop over {name}", f"its extent is data: {rounds}" + self._hint(extent))
         if self.depth and not self._lasting(extent):
             self.note(f"the loop over {name}", "its extent is data: the same whenever it begins")
-        return Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
+        if limit is None or limit > _data.WAYS_MOST:
+            return Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
+        made = self._unknown(extent, "data_n", f"in 0..{limit + 1} = {limit}")
+        self.scope.bind(made, made, 0, limit)
+        return Sum(0), self.scope.sum(made)
 
     def _open(self, count):
         """Whether a number of rounds is a datum without an upper bound, and a constant: a proof for all values covers it, and none

@@ -21,8 +21,10 @@ from ._tilelang_calls import Unsupported
 from ._tilelang_conditions import THREADS as _THREADS, Conditions
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
+from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
-from ._tilelang_write import Access, Op
+from ._tilelang_tickets import Tickets
+from ._tilelang_write import Access, Op, is_again
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
@@ -78,6 +80,7 @@ class Walk(Conditions, Decides):
         self.free_vars = _indexed(tree)
         self.written = _stored(tree["body"]) | _calls.written(self, tree["body"])
         self.agents = []
+        self.tickets, self.lone = None, set()  # stores that do not meet each other, though data says where they are
         self.ranks = []
         self._bind(dict(block or {}))
 
@@ -162,6 +165,8 @@ class Walk(Conditions, Decides):
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
             bodies.append(body)
+            if self.blocks == 1:  # a block of a cluster may reach the memory of another
+                self.tickets, self.lone = Tickets(self, body), Lone(self, body).stores
             for warp in range(-(-self.count // _WARP)):
                 self._run_warp(warp, body)
         return self.agents
@@ -334,7 +339,7 @@ class Walk(Conditions, Decides):
             raise Unsupported(f"a loop over '{var}' of {extent} in a loop that is run")
         begin, extent = self._uniform(begin), self._uniform(extent)
         name = self.fresh(var)
-        low, count = self._bounds(name, begin, extent)
+        low, count = self._bounds(name, begin, extent, self.tickets.rounds.get(id(statement)) if self.tickets else None)
         fewest, _ = self.scope.range(count)
         if count.terms and fewest is not None and fewest < 0 and not self._open(count):  # no rounds, in some blocks
             count = self.scope.sum(["max", extent, 0])
@@ -380,7 +385,9 @@ class Walk(Conditions, Decides):
         self.depth -= 1
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
         self._forget(_stored(body))
-        if self.out:
+        if self.out and all(is_again(item, head.split()[1]) for item in self.out):
+            outer.extend(self.out)
+        elif self.out:
             outer.append(("block", head, self.out, None))
         self.out = outer
 
@@ -464,8 +471,25 @@ class Walk(Conditions, Decides):
             return
         self.collect(value, op)
         self.collect(index, op)
-        self.access(op.writes, buffer, index)
+        given = self.tickets.stores.get(id(statement)) if self.tickets else None
+        if given is not None:
+            self._given_place(op, *given)
+        else:
+            self.access(op.adds if id(statement) in self.lone else op.writes, buffer, index)
         self.emit(op)
+        for rows in self.tickets.resets.get(buffer, ()) if self.tickets else ():
+            made = Op("simt", "clear")  # of no place: all of them that were given out since are written
+            self.access(made.writes, rows.buffer, rows.begin(index), rows.room)
+            self.emit(made)
+
+    def _given_place(self, op, index, rows):
+        """A store at a place that an atomic addition gave: any of its row, and none that another one is to."""
+        found = []
+        self.access(found, rows.buffer, rows.begin(index), rows.room)
+        for access in found:
+            access.may = True
+        (op.adds if rows.apart else op.writes).extend(found)
+        self.note(f"'{rows.buffer}'", f"places that atomic additions give are below {rows.room}: there is no room for more")
 
     def known_local(self, buffer, statement):
         """Follows a local variable that holds a number of the kernel."""

@@ -170,6 +170,13 @@ class Writer:
         return [f"{name}({access.offset.text(a)}..{access.offset.text(b)})" for a, b in access.runs]
 
 
+def is_again(item, var):
+    """Whether rounds of a loop that are this alone do the same as one of them: accesses that may be, at places that do not change with it."""
+    return isinstance(item, Op) and not item.tail and all(
+        isinstance(access, Access) and (item.may or access.may)
+        and not any(re.search(rf"\b{var}\b", f"{text}") for text in (*access.offset.terms, access.tile)) for access in item.accesses())
+
+
 def _does_something(body):
     """Whether an agent does more than wait."""
     for item in body:

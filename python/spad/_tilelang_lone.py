@@ -23,7 +23,7 @@ from ._tilelang_tickets import ADDS
 
 _BITS = 16  # of a number of times in a value
 _TIMES_MOST = 1 << _BITS - 2
-_ELEMENTS_MOST = 1024
+_BYTES_MOST = 1 << 13  # of a buffer whose elements are followed
 _FRESH_MOST = 1 << 13  # unknown numbers of a kernel
 _WIDE = ("int32", "int64")
 
@@ -66,7 +66,8 @@ class Lone:
         self.uniform, self.values, self.arrays = set(), {}, {}
         self.lets, self.hidden = dict(walk.lets), set()
         self.around, self.ends, self.plain, self.fresh = [], [], set(), 1
-        self.body(body, False)
+        if _may_choose(walk, body):
+            self.body(body, False)
         self.stores = {number for number, alone in self.alone.items() if alone}
 
     # ---- statements ---------------------------------------------------------------------------
@@ -101,7 +102,8 @@ class Lone:
         if buffer in self.walk.shared:
             if self.sure:
                 self.plain.add(buffer)
-            self._store(buffer, _sets.replace(index, self.lets), self._value(value))
+            if self._is_followed(buffer):
+                self._store(buffer, _sets.replace(index, self.lets), self._value(value))
         elif self.walk.buffers.get(buffer, {}).get("scope", "").startswith("local"):
             self._assign(buffer, index, value)
 
@@ -179,11 +181,14 @@ class Lone:
         self.fresh += 1
         return Value(1 << self.fresh * _BITS, 1) if self.fresh < _FRESH_MOST else None
 
+    def _is_followed(self, buffer):
+        """Whether the elements of a buffer are numbers, and few."""
+        return self.walk.shared[buffer]["bytes"] <= _BYTES_MOST and self.walk.buffers[buffer]["dtype"] in _WIDE
+
     def _store(self, buffer, index, values):
-        facts = self.walk.buffers[buffer]
-        count = self.walk.shared[buffer]["bytes"] * 8 // facts["bits"]
+        count = self.walk.shared[buffer]["bytes"] * 8 // self.walk.buffers[buffer]["bits"]
         places = self._numbers(index)
-        if places is None or count > _ELEMENTS_MOST or facts["dtype"] not in _WIDE or any(not 0 <= p < count for p in places):
+        if places is None or any(not 0 <= place < count for place in places):
             self.arrays.pop(buffer, None)
             return
         array = self.arrays.setdefault(buffer, [None] * count)
@@ -331,6 +336,12 @@ def _ordered(part):
 
 def _has_data(tree):
     return isinstance(tree, list) and bool(tree) and (tree[0] in ("load", "call", "f", "ramp") or any(_has_data(part) for part in tree[1:]))
+
+
+def _may_choose(walk, body):
+    """Whether data decides whether something is stored to shared memory."""
+    return any(s[0] == "if" and _has_data(s[1]) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
+               or any(_may_choose(walk, part) for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)) for s in body)
 
 
 def _has_end(s):

@@ -66,6 +66,7 @@ class Walk(Conditions, Decides):
         self.units, self.groups = {}, {}
         self.globals, self.outputs = {}, []
         self.depth = 0  # of loops that stay loops
+        self.endless = set()  # those of any number of rounds
         self.macs = _rates(tree["arch"])
         self.tmem = {}
         self.aligns = {}
@@ -357,6 +358,8 @@ class Walk(Conditions, Decides):
                 end = low.plus(Sum(rest, {self._trips(var, laps, "laps"): lap}))
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
+        if any(kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
+            self.endless.add(name)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
 
     def _hint(self, tree):
@@ -581,8 +584,11 @@ class Walk(Conditions, Decides):
                 home.append(Access(buffer, offset, runs, tile, block=block))
 
     def _inside(self, offset, runs, size):
-        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known."""
+        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known. A loop that data ends
+        has no last place."""
         low, high = self.scope.range(offset)
+        if self.endless & set(offset.terms):
+            return False
         return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
 
     def _whole(self, home, buffer, tile, why, block=None):

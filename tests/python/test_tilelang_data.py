@@ -5,11 +5,13 @@ import pytest
 
 import spad.tilelang as T
 from test_tilelang_load import SYNC, THOROUGH, _SYNC, _installed, at, kernel_tree, shown, sites, tree_of, verdict, without
-from tilelang_kernels import DATA
+from tilelang_kernels import DATA, configs
 
 PROVED = {"lengths_sm_80": "for every data_n", "lengths_sm_90": "for every data_n", "masked_sm_90": "for every data_n",
           "masked_sm_80": "every event of the kernel was checked", "ordered_sm_90": "every event of the kernel was checked",
-          "ended_sm_90": "for all 5 ways that unknown values can be; every event of the kernel was checked"}
+          "ended_sm_90": "for all 5 ways that unknown values can be; every event of the kernel was checked",
+          "collected_sm_80": "for all 25 ways that unknown values can be; every event of the kernel was checked",
+          "threshold_sm_90": "every event of the kernel was checked"}
 
 
 def answer(kernel):
@@ -38,14 +40,15 @@ def test_recorded_kernels(name):
 @pytest.mark.parametrize("name", sorted(DATA))
 def test_kernels_that_tilelang_lowers_now(name):
     make, arch = DATA[name]
-    expect(name, T.load(make(), target=arch))
+    expect(name, T.load(make(), target=arch, pass_configs=configs(make)))
 
 
 @pytest.mark.parametrize("name,harmless", [("lengths_sm_80", 0), ("lengths_sm_90", 0), ("masked_sm_80", 0), ("masked_sm_90", 0),
-                                           ("chosen_sm_90", 2), ("ended_sm_90", 0), ("ordered_sm_90", 3)])
+                                           ("chosen_sm_90", 2), ("ended_sm_90", 0), ("ordered_sm_90", 3), ("collected_sm_80", 0),
+                                           ("threshold_sm_90", 1)])
 def test_each_synchronisation_left_out(name, harmless):
     """Harmless is one of two barriers in a row: before the first copy, and around the exchanges, where each of the three has
-    another one beside it."""
+    another one beside it; and the one after the last sums, which the first warp alone stores, and reads."""
     tree = tree_of(name)
     paths = list(sites(tree["body"], _SYNC))
     every = THOROUGH or len(paths) < 9

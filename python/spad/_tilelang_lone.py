@@ -58,8 +58,9 @@ def _same(left, right):
 class Lone:
     """One pass over the statements of a kernel. `stores` has the identity of each store that one thread does alone."""
 
-    def __init__(self, walk, body):
-        self.walk, self.alone = walk, {}
+    def __init__(self, walk, body, others=()):
+        """others: buffers with stores that are taken for atomics already."""
+        self.walk, self.alone, self.atomic = walk, {}, {*others, *_changed(walk, body)}
         wide, high, deep = walk.threads
         self.threads = [(x, y, z) for z in range(deep) for y in range(high) for x in range(wide)]
         self.lanes, self.sure, self.even = list(range(len(self.threads))), True, True
@@ -295,7 +296,7 @@ class Lone:
         if not stores:
             return
         buffers, parts = {inner[1] for inner in stores}, conjunction(condition)
-        alone = not s[3] and buffers <= self.plain and self._is_closed(buffers) and (
+        alone = not s[3] and buffers <= self.plain and not buffers & self.atomic and self._is_closed(buffers) and (
             any(self._is_one(part) for part in parts) or any(self._is_step(a, b) for a in parts for b in parts))
         for inner in stores:
             self.alone[id(inner)] = alone and self.alone.get(id(inner), True)

@@ -43,7 +43,7 @@ class Tickets:
         self.walk, self.stores, self.resets, self.rounds = walk, {}, {}, {}
         self.path, self.lets, self.changes = [], dict(walk.lets), 0  # path: (text, condition, what it says of a count)
         self.held, self.counts = {}, {}  # variables: what they were given, under which conditions
-        self.sites, self.reads, self.loops = [], [], []
+        self.sites, self.reads, self.loops, self.counting = [], [], [], set()  # counting: variables of loops, which are not negative
         self.given = {}  # counter: [the step of each addition, and the buffers that are stored to at what it gave]
         self.plain, self.other = {}, set()  # values of stores to buffers; those that are changed in other ways
         self.body(body)
@@ -85,6 +85,8 @@ class Tickets:
         for name in _decide.loaded(extent) & set(self.counts):
             if self._here(self.counts[name]):
                 self.loops.append((s, name, self.counts[name]))
+        if isinstance(begin, int) and begin >= 0:
+            self.counting.add(var)
         self._rounds(body, var)
 
     def on_while(self, s):
@@ -111,9 +113,9 @@ class Tickets:
 
     def on_store(self, s):
         _, buffer, index, value = s
-        ticket = self._ticket(buffer, index)
         self._look(index)
         self._look(value)
+        ticket = self._ticket(buffer, index)
         if self.walk.buffers.get(buffer, {}).get("scope", "").startswith("local"):
             self._kill(buffer)
             if index == 0:
@@ -163,7 +165,8 @@ class Tickets:
         if value[:2] == ["call", ADDS[1]]:
             found = self._counter(value[2:])
             if found is not None and self.given.get(found.buffer):
-                self.held[var] = {"counter": found.buffer, "index": found.index, "path": self._keys(), "reads": self._read_by_path(), "given": self.given[found.buffer][-1]}
+                self.held[var] = {"counter": found.buffer, "index": found.index, "path": self._keys(), "reads": self._read_by_path(),
+                                  "given": self.given[found.buffer][-1]}
         elif value[0] == "load" and value[1] in self.walk.shared and not _has(value[2], ("load", "call")):
             self.counts[var] = {"counter": value[1], "index": value[2], "path": self._keys(), "reads": self._read_by_path()}
 
@@ -233,7 +236,7 @@ class Tickets:
         low, high = part[1:] if part[0] == "<" else reversed(part[1:])
         high = _bare(high)
         count = self.counts.get(high[1]) if isinstance(high, list) and high[:1] == ["load"] and high[2] == 0 else None
-        if count is None or not self._here(count) or not _is_sum(_bare(low)):
+        if count is None or not self._here(count) or not _is_sum(_bare(low)) or not _sets.all_names(low) <= self.counting | set(THREADS):
             return None
         return _form(low), count
 
@@ -252,6 +255,8 @@ class Tickets:
         """The rows of a buffer, where all stores at places that were given out are of one counter and one distance."""
         sites = [site for site in self.sites if site["buffer"] == buffer]
         counter, facts = sites[0]["counter"], self.walk.buffers
+        if buffer in self.other or buffer in self.given:  # atomics, which the stores would be taken for
+            return None
         if any(site["counter"] != counter for site in sites) or counter in self.other or not _is_counter(facts[counter]["dtype"]):
             return None
         if not all(isinstance(value, int) for value in self.plain.get(counter, [])):

@@ -167,7 +167,8 @@ class Walk(Conditions, Decides):
             body = _cluster.with_rank(self.tree, self._rank())
             bodies.append(body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
-                self.tickets, self.lone = Tickets(self, body), Lone(self, body).stores
+                self.tickets = Tickets(self, body)
+                self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
             for warp in range(-(-self.count // _WARP)):
                 self._run_warp(warp, body)
         return self.agents

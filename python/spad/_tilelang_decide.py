@@ -326,6 +326,34 @@ class Decides:
         return False
 
 
+def _end(walk, args, statement):
+    """An end of a loop that is not a statement of a round by itself: `if later: … if empty: break`."""
+    loop, conditions = next(found for body in walk.bodies if (found := _around(body, statement)) is not None)
+    read = sorted(set().union(*[loaded(condition) for condition in conditions]))
+    by = f", by what {' and '.join(repr(name) for name in read)} hold{'s' * (len(read) == 1)}" if read else ""
+    where = "inside of another condition" if len(conditions) > 1 else "early"
+    raise Unsupported(f"'{walk.tree['name']}' ends {loop} {where}{by}: in which round, and whether it is the same for all warps, is not known")
+
+
+TABLE = {"break_loop": _end, "loop_break": _end}
+
+
+def _around(body, statement, loop=None, conditions=()):
+    """(loop, conditions in its rounds) around a statement; None where it is not among some statements."""
+    for s in body:
+        if s is statement:
+            return loop, conditions
+        inner = (loop, (*conditions, s[1]) if s[0] == "if" else conditions)
+        if s[0] in ("for", "while"):
+            inner = (f"the loop over '{s[1]}'" if s[0] == "for" else "a while loop", ())
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                found = _around(part, statement, *inner)
+                if found is not None:
+                    return found
+    return None
+
+
 def copied_loads(tree, copies):
     """An expression with the elements of local copies of global memory as those of the original."""
     if not isinstance(tree, list) or not copies:

@@ -49,7 +49,7 @@ class Walk(Conditions, Decides):
     def __init__(self, tree, block=None, known=None):
         self.tree = tree
         self.start(known)
-        self.table = {**_calls.TABLE, **_tcgen05.TABLE, **_cluster.TABLE}
+        self.table = {**_calls.TABLE, **_tcgen05.TABLE, **_cluster.TABLE, **_decide.TABLE}
         self.blocks, self.block = _cluster.blocks_of(tree), 0
         if self.blocks > _cluster.BLOCKS_MOST:
             raise Unsupported(f"a cluster of {self.blocks} blocks")
@@ -162,10 +162,10 @@ class Walk(Conditions, Decides):
 
     def run(self):
         """The agents, a list of (name, statements, registers) each."""
-        bodies = []  # kept: what is known of statements goes by their identity
+        self.bodies = []  # kept: what is known of statements goes by their identity
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
-            bodies.append(body)
+            self.bodies.append(body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
                 self.tickets = Tickets(self, body)
                 self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores

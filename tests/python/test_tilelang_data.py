@@ -324,6 +324,13 @@ def test_ends_that_are_not_covered():
     for body in (two, inside, [["if", ["<", ["load", "g", 0], 1], inside, []]], [["if", ["<", ["load", "g", "tx"], 1], [END], []]]):
         with pytest.raises(T.Unsupported):
             T.load(kernel_tree([["for", "k", 0, 3, "serial", [*body, SYNC]], ["store", "s", "tx", ["f"]]]))
+    scheduled = ["if", ["<", 0, "k"], [SYNC, ["if", ["==", ["load", "s", 0], 0], [END], []]], []]
+    for loop, name in ((["for", "k", 0, 3, "serial", [scheduled]], "the loop over 'k' inside of another condition"),
+                       (["while", ["<", ["load", "g", 0], 3], scheduled[2]], "a while loop early")):
+        with pytest.raises(T.Unsupported, match=f"ends {name}, by what 's' holds: in which round"):
+            T.load(kernel_tree([["store", "s", "tx", ["f"]], loop]))
+    with pytest.raises(T.Unsupported, match="'k' ends the loop over 'k' early: in which round"):
+        T.load(kernel_tree([["for", "k", 0, 3, "serial", [["if", ["<", "tx", 3], [SYNC, END], []]]]]))
 
 
 # ---- numbers -------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from ._tilelang_decide import Decides
 from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_tickets import Tickets
-from ._tilelang_write import Access, Op, is_again
+from ._tilelang_write import ANY_ROUNDS, Access, Op, is_again
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
@@ -359,7 +359,8 @@ class Walk(Conditions, Decides):
                 end = low.plus(Sum(rest, {self._trips(var, laps, "laps"): lap}))
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
-        if any(kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
+        if count.terms and self.known.named(next(iter(count.terms))) is None and any(
+                kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
             self.endless.add(name)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
 
@@ -585,11 +586,12 @@ class Walk(Conditions, Decides):
                 home.append(Access(buffer, offset, runs, tile, block=block))
 
     def _inside(self, offset, runs, size):
-        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known. A loop that data ends
-        has no last place."""
-        low, high = self.scope.range(offset)
-        if self.endless & set(offset.terms):
-            return False
+        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known; those of rounds of any
+        number are in it for as many as the kernel is written with."""
+        turns = {var: offset.terms[var] for var in self.endless & set(offset.terms)}
+        low, high = self.scope.range(offset.plus(Sum(0, turns), -1))
+        low = None if low is None else low + (ANY_ROUNDS - 1) * sum(min(times, 0) for times in turns.values())
+        high = None if high is None else high + (ANY_ROUNDS - 1) * sum(max(times, 0) for times in turns.values())
         return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
 
     def _whole(self, home, buffer, tile, why, block=None):

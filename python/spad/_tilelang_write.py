@@ -4,6 +4,7 @@
 import re
 
 _WARP = 32
+ANY_ROUNDS = 4  # of a loop of any number, where one is taken
 IDLE = "waits at the end of a warp"  # what is left out without a loss
 
 
@@ -91,7 +92,7 @@ class Writer:
     def _unknown(self, name, kind):
         """The declaration of a number that data decides; where one value is taken, it is one with which the work is done."""
         datum = self.walk.known.named(name)
-        return f"param {name} = {4 + datum.less if datum else 4} any" if kind == " any" else f"unknown {name} {kind or 'in 0..2 = 1'}"
+        return f"param {name} = {ANY_ROUNDS + (datum.less if datum else 0)} any" if kind == " any" else f"unknown {name} {kind or 'in 0..2 = 1'}"
 
     def _tensors(self):
         walk = self.walk

@@ -25,6 +25,7 @@ _BITS = 16  # of a number of times in a value
 _TIMES_MOST = 1 << _BITS - 2
 _BYTES_MOST = 1 << 13  # of a buffer whose elements are followed
 _FRESH_MOST = 1 << 13  # unknown numbers of a kernel
+_NEST_MOST = 3  # loops in loops that are run more than once
 _WIDE = ("int32", "int64")
 
 
@@ -133,7 +134,8 @@ class Lone:
         _, var, begin, extent, _, body = s
         self._change([["do", begin], ["do", extent]])
         begin, extent = _sets.replace(begin, self.lets), _sets.replace(extent, self.lets)
-        if isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and _decide.shifts(body, var):
+        short = isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not _has_end(s)
+        if short and sum(loop for _, _, loop in self.around) < _NEST_MOST and _decide.shifts(body, var):
             kept = dict(self.lets)
             for value in range(begin, begin + extent):
                 self.lets[var] = value
@@ -151,6 +153,7 @@ class Lone:
     def _rounds(self, body, even):
         """Any number of rounds: what is known at the start of a round is what no round changes."""
         outer, kept = self.ends, set(self.uniform)
+        even = even and sum(loop for _, _, loop in self.around) < _NEST_MOST
         while True:
             self.ends, before = [], set(kept if even else kept - _data.stored(body))
             self._change(body)

@@ -9,6 +9,7 @@ import pytest
 
 import spad.tilelang as T
 from spad import _tilelang_lone as lone
+from spad._tilelang_walk import Walk
 from test_tilelang_load import SYNC, THOROUGH, kernel_tree, shown
 
 THREADS = 64
@@ -282,6 +283,19 @@ def test_the_thread_that_a_number_names():
     half = when(["==", ["//", "tx", 2], load("k")], store("found", 0, 5))  # two threads, of one warp: they count as one
     kernel = T.load(atomic_tree([*CLEAR, store("k", 0, load("g", "bx")), half, *END]))
     assert "may writes found" in kernel.source
+
+
+def test_sums_that_end_early():
+    """Without all of their rounds they are no sums of all counts from a thread on, which fall."""
+    sums = copy.deepcopy(SUMS)
+    tree = atomic_tree([*CLEAR, *COUNT, *sums, CHOSEN, *END])
+    walk = Walk(tree)
+    assert len(lone.Lone(walk, tree["body"]).stores) == 1
+    sums[0][5].insert(0, when(["<", load("g", "bx"), "i"], ["do", ["call", "break_loop"]]))
+    tree = atomic_tree([*CLEAR, *COUNT, *sums, CHOSEN, *END])
+    assert not lone.Lone(Walk(tree), tree["body"]).stores
+    with pytest.raises(T.Unsupported, match="ends the loop over 'i' early, by what 'g' holds"):
+        T.load(tree)
 
 
 # ---- the same of runs ----------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class Conditions:
 
     def on_if(self, statement):
         condition = self.value(statement[1])
-        parts = _conjunction(condition)
+        parts = conjunction(condition)
         if len(parts) == 1 or not statement[3]:
             self._parts(parts, statement)
             return
@@ -251,9 +251,10 @@ class Conditions:
         self._branch(f"{name} == 1", statement)
 
 
-def _conjunction(tree):
+def conjunction(tree):
+    """The parts of a condition that all hold."""
     if isinstance(tree, list) and tree[0] == "and":
-        return _conjunction(tree[1]) + _conjunction(tree[2])
+        return conjunction(tree[1]) + conjunction(tree[2])
     return [tree]
 
 

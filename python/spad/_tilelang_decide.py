@@ -243,8 +243,8 @@ class Decides:
         self._counted_rounds(var, f"0..min({rounds} + 1, {extent})", [*first, ["if", ["<", var, rounds], rest, []]])
         return True
 
-    def _bounds(self, name, begin, extent):
-        """The begin of a loop and how many rounds it has."""
+    def _bounds(self, name, begin, extent, limit=None):
+        """The begin of a loop and how many rounds it has; limit: the most where they are data."""
         try:
             low, count = self.scope.sum(begin), self.scope.sum(extent)
             data = [atom for atom in count.terms if any(d.name in _sets.words(atom) for d in self.known.datums.values())]
@@ -254,10 +254,15 @@ class Decides:
             if self._open(count):
                 return low, count
         except Opaque:
-            self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
+            rounds = "any number of rounds" if limit is None else f"up to {limit} rounds"
+            self.note(f"the loop over {name}", f"its extent is data: {rounds}" + self._hint(extent))
         if self.depth and not self._lasting(extent):
             self.note(f"the loop over {name}", "its extent is data: the same whenever it begins")
-        return Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
+        if limit is None or limit > _data.WAYS_MOST:
+            return Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
+        made = self._unknown(extent, "data_n", f"in 0..{limit + 1} = {limit}")
+        self.scope.bind(made, made, 0, limit)
+        return Sum(0), self.scope.sum(made)
 
     def _open(self, count):
         """Whether a number of rounds is a datum without an upper bound, and a constant: a proof for all values covers it, and none
@@ -319,6 +324,34 @@ class Decides:
                 self.rooms[datum.name] = min(self.rooms.get(datum.name, (room, buffer)), (room, buffer))
             return datum.most is not None and most is not None and most + times * datum.most + runs[-1][1] <= size
         return False
+
+
+def _end(walk, args, statement):
+    """An end of a loop that is not a statement of a round by itself: `if later: … if empty: break`."""
+    loop, conditions = next(found for body in walk.bodies if (found := _around(body, statement)) is not None)
+    read = sorted(set().union(*[loaded(condition) for condition in conditions]))
+    by = f", by what {' and '.join(repr(name) for name in read)} hold{'s' * (len(read) == 1)}" if read else ""
+    where = "inside of another condition" if len(conditions) > 1 else "early"
+    raise Unsupported(f"'{walk.tree['name']}' ends {loop} {where}{by}: in which round, and whether it is the same for all warps, is not known")
+
+
+TABLE = {"break_loop": _end, "loop_break": _end}
+
+
+def _around(body, statement, loop=None, conditions=()):
+    """(loop, conditions in its rounds) around a statement; None where it is not among some statements."""
+    for s in body:
+        if s is statement:
+            return loop, conditions
+        inner = (loop, (*conditions, s[1]) if s[0] == "if" else conditions)
+        if s[0] in ("for", "while"):
+            inner = (f"the loop over '{s[1]}'" if s[0] == "for" else "a while loop", ())
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                found = _around(part, statement, *inner)
+                if found is not None:
+                    return found
+    return None
 
 
 def copied_loads(tree, copies):

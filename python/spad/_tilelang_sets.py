@@ -369,19 +369,19 @@ def _is_truth(tree):
 # ---- footprints --------------------------------------------------------------------------------------
 
 
-def _terms(tree, factor=1):
+def terms(tree, factor=1):
     """The terms of a sum, each with its factor."""
     if isinstance(tree, list):
         if tree[0] in ("+", "-"):
-            return _terms(tree[1], factor) + _terms(tree[2], factor if tree[0] == "+" else -factor)
+            return terms(tree[1], factor) + terms(tree[2], factor if tree[0] == "+" else -factor)
         if tree[0] == "*" and isinstance(tree[2], int):
-            return _terms(tree[1], factor * tree[2])
+            return terms(tree[1], factor * tree[2])
         if tree[0] == "*" and isinstance(tree[1], int):
-            return _terms(tree[2], factor * tree[1])
+            return terms(tree[2], factor * tree[1])
         if tree[0] in ("cast", "wide"):
-            return _terms(tree[-1], factor)
+            return terms(tree[-1], factor)
         if tree[0] == "|" and 0 in tree[1:]:
-            return _terms(tree[2] if tree[1] == 0 else tree[1], factor)
+            return terms(tree[2] if tree[1] == 0 else tree[1], factor)
     return [(tree, factor)]
 
 
@@ -394,7 +394,7 @@ class Footprint:
         self.holes, plain = [], []
         self.fixed = Sum()
         mixed = []
-        for term, factor in _terms(offset):
+        for term, factor in terms(offset):
             used = names(term)
             if "?" in used:
                 raise Opaque("an index that is data")

@@ -21,8 +21,10 @@ from ._tilelang_calls import Unsupported
 from ._tilelang_conditions import THREADS as _THREADS, Conditions
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
+from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
-from ._tilelang_write import Access, Op
+from ._tilelang_tickets import Tickets
+from ._tilelang_write import ANY_ROUNDS, Access, Op, is_again
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
@@ -47,7 +49,7 @@ class Walk(Conditions, Decides):
     def __init__(self, tree, block=None, known=None):
         self.tree = tree
         self.start(known)
-        self.table = {**_calls.TABLE, **_tcgen05.TABLE, **_cluster.TABLE}
+        self.table = {**_calls.TABLE, **_tcgen05.TABLE, **_cluster.TABLE, **_decide.TABLE}
         self.blocks, self.block = _cluster.blocks_of(tree), 0
         if self.blocks > _cluster.BLOCKS_MOST:
             raise Unsupported(f"a cluster of {self.blocks} blocks")
@@ -64,6 +66,7 @@ class Walk(Conditions, Decides):
         self.units, self.groups = {}, {}
         self.globals, self.outputs = {}, []
         self.depth = 0  # of loops that stay loops
+        self.endless = set()  # those of any number of rounds
         self.macs = _rates(tree["arch"])
         self.tmem = {}
         self.aligns = {}
@@ -79,6 +82,7 @@ class Walk(Conditions, Decides):
         self.free_vars = _indexed(tree)
         self.written = _stored(tree["body"]) | _calls.written(self, tree["body"])
         self.agents = []
+        self.tickets, self.lone = None, set()  # stores that do not meet each other, though data says where they are
         self.ranks = []
         self._bind(dict(block or {}))
 
@@ -159,10 +163,13 @@ class Walk(Conditions, Decides):
 
     def run(self):
         """The agents, a list of (name, statements, registers) each."""
-        bodies = []  # kept: what is known of statements goes by their identity
+        self.bodies = []  # kept: what is known of statements goes by their identity
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
-            bodies.append(body)
+            self.bodies.append(body)
+            if self.blocks == 1:  # a block of a cluster may reach the memory of another
+                self.tickets = Tickets(self, body)
+                self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
             for warp in range(-(-self.count // _WARP)):
                 self._run_warp(warp, body)
         return self.agents
@@ -335,7 +342,7 @@ class Walk(Conditions, Decides):
             raise Unsupported(f"a loop over '{var}' of {extent} in a loop that is run")
         begin, extent = self._uniform(begin), self._uniform(extent)
         name = self.fresh(var)
-        low, count = self._bounds(name, begin, extent)
+        low, count = self._bounds(name, begin, extent, self.tickets.rounds.get(id(statement)) if self.tickets else None)
         fewest, _ = self.scope.range(count)
         if count.terms and fewest is not None and fewest < 0 and not self._open(count):  # no rounds, in some blocks
             count = self.scope.sum(["max", extent, 0])
@@ -353,6 +360,9 @@ class Walk(Conditions, Decides):
                 end = low.plus(Sum(rest, {self._trips(var, laps, "laps"): lap}))
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
+        if count.terms and self.known.named(next(iter(count.terms))) is None and any(
+                kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
+            self.endless.add(name)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
 
     def _hint(self, tree):
@@ -381,7 +391,9 @@ class Walk(Conditions, Decides):
         self.depth -= 1
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
         self._forget(_stored(body))
-        if self.out:
+        if self.out and all(is_again(item, head.split()[1]) for item in self.out):
+            outer.extend(self.out)
+        elif self.out:
             outer.append(("block", head, self.out, None))
         self.out = outer
 
@@ -465,8 +477,25 @@ class Walk(Conditions, Decides):
             return
         self.collect(value, op)
         self.collect(index, op)
-        self.access(op.writes, buffer, index)
+        given = self.tickets.stores.get(id(statement)) if self.tickets else None
+        if given is not None:
+            self._given_place(op, *given)
+        else:
+            self.access(op.adds if id(statement) in self.lone else op.writes, buffer, index)
         self.emit(op)
+        for rows in self.tickets.resets.get(buffer, ()) if self.tickets else ():
+            made = Op("simt", "clear")  # of no place: all of them that were given out since are written
+            self.access(made.writes, rows.buffer, rows.begin(index), rows.room)
+            self.emit(made)
+
+    def _given_place(self, op, index, rows):
+        """A store at a place that an atomic addition gave: any of its row, and none that another one is to."""
+        found = []
+        self.access(found, rows.buffer, rows.begin(index), rows.room)
+        for access in found:
+            access.may = True
+        (op.adds if rows.apart else op.writes).extend(found)
+        self.note(f"'{rows.buffer}'", f"places that atomic additions give are below {rows.room}: there is no room for more")
 
     def known_local(self, buffer, statement):
         """Follows a local variable that holds a number of the kernel."""
@@ -558,8 +587,12 @@ class Walk(Conditions, Decides):
                 home.append(Access(buffer, offset, runs, tile, block=block))
 
     def _inside(self, offset, runs, size):
-        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known."""
-        low, high = self.scope.range(offset)
+        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known; those of rounds of any
+        number are in it for as many as the kernel is written with."""
+        turns = {var: offset.terms[var] for var in self.endless & set(offset.terms)}
+        low, high = self.scope.range(offset.plus(Sum(0, turns), -1))
+        low = None if low is None else low + (ANY_ROUNDS - 1) * sum(min(times, 0) for times in turns.values())
+        high = None if high is None else high + (ANY_ROUNDS - 1) * sum(max(times, 0) for times in turns.values())
         return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
 
     def _whole(self, home, buffer, tile, why, block=None):

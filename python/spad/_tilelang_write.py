@@ -4,6 +4,7 @@
 import re
 
 _WARP = 32
+ANY_ROUNDS = 4  # of a loop of any number, where one is taken
 IDLE = "waits at the end of a warp"  # what is left out without a loss
 
 
@@ -91,7 +92,7 @@ class Writer:
     def _unknown(self, name, kind):
         """The declaration of a number that data decides; where one value is taken, it is one with which the work is done."""
         datum = self.walk.known.named(name)
-        return f"param {name} = {4 + datum.less if datum else 4} any" if kind == " any" else f"unknown {name} {kind or 'in 0..2 = 1'}"
+        return f"param {name} = {ANY_ROUNDS + (datum.less if datum else 0)} any" if kind == " any" else f"unknown {name} {kind or 'in 0..2 = 1'}"
 
     def _tensors(self):
         walk = self.walk
@@ -168,6 +169,13 @@ class Writer:
         if not access.offset.terms and access.runs == [(0, size)]:
             return [name]
         return [f"{name}({access.offset.text(a)}..{access.offset.text(b)})" for a, b in access.runs]
+
+
+def is_again(item, var):
+    """Whether rounds of a loop that are this alone do the same as one of them: accesses that may be, at places that do not change with it."""
+    return isinstance(item, Op) and not item.tail and all(
+        isinstance(access, Access) and (item.may or access.may)
+        and not any(re.search(rf"\b{var}\b", f"{text}") for text in (*access.offset.terms, access.tile)) for access in item.accesses())
 
 
 def _does_something(body):

@@ -5,11 +5,13 @@ import pytest
 
 import spad.tilelang as T
 from test_tilelang_load import SYNC, THOROUGH, _SYNC, _installed, at, kernel_tree, shown, sites, tree_of, verdict, without
-from tilelang_kernels import DATA
+from tilelang_kernels import DATA, PASSES
 
 PROVED = {"lengths_sm_80": "for every data_n", "lengths_sm_90": "for every data_n", "masked_sm_90": "for every data_n",
           "masked_sm_80": "every event of the kernel was checked", "ordered_sm_90": "every event of the kernel was checked",
-          "ended_sm_90": "for all 5 ways that unknown values can be; every event of the kernel was checked"}
+          "ended_sm_90": "for all 5 ways that unknown values can be; every event of the kernel was checked",
+          "collected_sm_80": "for all 25 ways that unknown values can be; every event of the kernel was checked",
+          "threshold_sm_90": "every event of the kernel was checked"}
 
 
 def answer(kernel):
@@ -38,14 +40,15 @@ def test_recorded_kernels(name):
 @pytest.mark.parametrize("name", sorted(DATA))
 def test_kernels_that_tilelang_lowers_now(name):
     make, arch = DATA[name]
-    expect(name, T.load(make(), target=arch))
+    expect(name, T.load(make(), target=arch, pass_configs=PASSES.get(make)))
 
 
 @pytest.mark.parametrize("name,harmless", [("lengths_sm_80", 0), ("lengths_sm_90", 0), ("masked_sm_80", 0), ("masked_sm_90", 0),
-                                           ("chosen_sm_90", 2), ("ended_sm_90", 0), ("ordered_sm_90", 3)])
+                                           ("chosen_sm_90", 2), ("ended_sm_90", 0), ("ordered_sm_90", 3), ("collected_sm_80", 0),
+                                           ("threshold_sm_90", 1)])
 def test_each_synchronisation_left_out(name, harmless):
     """Harmless is one of two barriers in a row: before the first copy, and around the exchanges, where each of the three has
-    another one beside it."""
+    another one beside it; and the one after the last sums, which the first warp alone stores, and reads."""
     tree = tree_of(name)
     paths = list(sites(tree["body"], _SYNC))
     every = THOROUGH or len(paths) < 9
@@ -321,6 +324,13 @@ def test_ends_that_are_not_covered():
     for body in (two, inside, [["if", ["<", ["load", "g", 0], 1], inside, []]], [["if", ["<", ["load", "g", "tx"], 1], [END], []]]):
         with pytest.raises(T.Unsupported):
             T.load(kernel_tree([["for", "k", 0, 3, "serial", [*body, SYNC]], ["store", "s", "tx", ["f"]]]))
+    scheduled = ["if", ["<", 0, "k"], [SYNC, ["if", ["==", ["load", "s", 0], 0], [END], []]], []]
+    for loop, name in ((["for", "k", 0, 3, "serial", [scheduled]], "the loop over 'k' inside of another condition"),
+                       (["while", ["<", ["load", "g", 0], 3], scheduled[2]], "a while loop early")):
+        with pytest.raises(T.Unsupported, match=f"ends {name}, by what 's' holds: in which round"):
+            T.load(kernel_tree([["store", "s", "tx", ["f"]], loop]))
+    with pytest.raises(T.Unsupported, match="'k' ends the loop over 'k' early: in which round"):
+        T.load(kernel_tree([["for", "k", 0, 3, "serial", [["if", ["<", "tx", 3], [SYNC, END], []]]]]))
 
 
 # ---- numbers -------------------------------------------------------------------------------------------

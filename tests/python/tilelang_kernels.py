@@ -801,12 +801,97 @@ def ordered(count=128):
     return main
 
 
+def collected(count=2048, room=512, threads=128):
+    """What threads find goes to places that an atomic addition gives them: from memory to the first row, and then from row to row."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "int32"), Y: T.Tensor((8, count), "int32")):
+        with T.Kernel(8, threads=threads) as bx:
+            n = T.alloc_shared((2,), "int32")
+            rows = T.alloc_shared((2, room), "int32")
+            tx = T.get_thread_binding()
+            pos = T.alloc_var("int32")
+            many = T.alloc_var("int32")
+            if tx == 0:
+                n[0] = 0
+            T.sync_threads()
+            for s in T.serial(count // threads):
+                if X[bx, s * threads + tx] > 0:
+                    pos = T.atomic_add(n[0], 1, return_prev=True)
+                    rows[0, pos] = s * threads + tx
+            for r in T.serial(2):
+                T.sync_threads()
+                if tx == 0:
+                    n[(r % 2) ^ 1] = 0
+                T.sync_threads()
+                many = n[r % 2]
+                for s in T.serial(T.ceildiv(many, threads)):
+                    if s * threads + tx < many:
+                        if X[bx, rows[r % 2, s * threads + tx]] > r + 1:
+                            pos = T.atomic_add(n[(r % 2) ^ 1], 1, return_prev=True)
+                            rows[(r % 2) ^ 1, pos] = rows[r % 2, s * threads + tx]
+            T.sync_threads()
+            many = n[0]
+            for s in T.serial(T.ceildiv(many, threads)):
+                if s * threads + tx < many:
+                    Y[bx, s * threads + tx] = rows[0, s * threads + tx]
+
+    return main
+
+
+def threshold(count=1024, bins=64, threads=128, wanted=100):
+    """Counts in bins, their sums from the end, and the one bin where these pass a number, twice: its thread stores it."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "int32"), Y: T.Tensor((8,), "int32")):
+        with T.Kernel(8, threads=threads) as bx:
+            counts = T.alloc_shared((bins + 1,), "int32")
+            found = T.alloc_shared((1,), "int32")
+            tx = T.get_thread_binding()
+            left = T.alloc_var("int32")
+            value = T.alloc_var("int32")
+            place = T.alloc_var("int32")
+            left = wanted
+            if tx == 0:
+                found[0] = 0
+            for r in T.serial(2):
+                if tx < bins + 1:
+                    counts[tx] = 0
+                T.sync_threads()
+                for s in T.serial(count // threads):
+                    T.atomic_add(counts[(X[bx, s * threads + tx] >> (r * 6)) & (bins - 1)], 1)
+                T.sync_threads()
+                if tx < bins:
+                    for i in T.serial(6):
+                        T.sync_threads(3, bins)
+                        if tx + (1 << i) < bins:
+                            value = counts[tx] + counts[tx + (1 << i)]
+                        T.sync_threads(3, bins)
+                        if tx + (1 << i) < bins:
+                            counts[tx] = value
+                    T.sync_threads(3, bins)
+                    if counts[tx] >= left and counts[tx + 1] < left:
+                        found[0] = tx
+                T.sync_threads()
+                place = found[0]
+                left = left - counts[place + 1]
+                T.sync_threads()
+            if tx == 0:
+                Y[bx] = found[0]
+
+    return main
+
+
 DATA = {"lengths_sm_80": (lengths, "sm_80"), "lengths_sm_90": (lengths, "sm_90"), "columns_sm_80": (columns, "sm_80"),
         "masked_sm_80": (masked, "sm_80"), "masked_sm_90": (masked, "sm_90"), "chosen_sm_90": (chosen, "sm_90"),
-        "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90")}  # data decides rounds, copies or places
+        "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90"), "collected_sm_80": (collected, "sm_80"),
+        "threshold_sm_90": (threshold, "sm_90")}  # data decides rounds, copies or places
 
 
-PASSES = {unfenced: {"tl.disable_warp_specialized": True}, dead_tile: {"tl.disable_thread_storage_sync": True}}
+PASSES = {unfenced: {"tl.disable_warp_specialized": True},  # what the passes of TileLang are told
+          **{make: {"tl.disable_thread_storage_sync": True} for make in (dead_tile, collected, threshold)}}
 
 
 def main():

@@ -331,10 +331,21 @@ static bool is_lower(const spad_layout *layout, const spad_layout *other) {
     return lower;
 }
 
+/* Is an error about an mbarrier? What still reaches it after its end would then be in a tile. */
+static bool has_barrier_errors(const spad_check *check) {
+    size_t at = 0;
+    for (const spad__found *found; (found = next_error(check, &at)) != NULL;) {
+        if (strncmp(spad_finding_name(found->finding.code), "SPAD-MBARRIER", 13) == 0) return true;
+    }
+    return false;
+}
+
 static spad_status judge_lower(proposal *p, bool *taken, spad_error *error) {
     *taken = false;
     if (p->shared == NULL || !is_lower(p->shared, p->plain)) return SPAD_OK;
-    return judge_proposal(p, taken, error);
+    const spad_status status = judge_proposal(p, taken, error);
+    if (*taken && p->in_doubt) *taken = !has_barrier_errors(p->check);
+    return status;
 }
 
 /* Mbarriers over tiles. */
@@ -377,7 +388,7 @@ static bool keeps_apart(const spad_tensor_order *order, int64_t a, int64_t b) {
 }
 
 /* Have two buffers of which the planner has placed one bytes in common? */
-static bool share_bytes(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+static bool have_bytes_in_common(const spad_layout_buffer *a, const spad_layout_buffer *b) {
     const spad_rect left = {a->rect.lane, a->rect.lanes, a->rect.byte, a->taken};
     const spad_rect right = {b->rect.lane, b->rect.lanes, b->rect.byte, b->taken};
     if (a->tensor < 0 || b->tensor < 0 || a->tensor == b->tensor) return false;
@@ -393,7 +404,7 @@ static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *ord
         if (row->buffer_count > SHARED_MAX) continue;
         for (size_t i = 0; i < row->buffer_count; i++) {
             for (size_t j = 0; j < i; j++) {
-                if (!share_bytes(&buffers[i], &buffers[j])) continue;
+                if (!have_bytes_in_common(&buffers[i], &buffers[j])) continue;
                 if (order == NULL || keeps_apart(order, buffers[i].tensor, buffers[j].tensor))
                     return true;
             }

@@ -37,7 +37,7 @@ static expr_range add_ranges(expr_range a, expr_range b) {
 }
 
 /* factor >= 0 */
-static expr_range multiple_of(expr_range a, int64_t factor) {
+static expr_range range_of_multiple(expr_range a, int64_t factor) {
     expr_range result = any_number;
     int64_t bound;
     if (factor == 0) return (expr_range){0, 0};
@@ -46,16 +46,17 @@ static expr_range multiple_of(expr_range a, int64_t factor) {
     return result;
 }
 
-static expr_range product_of(expr_range a, expr_range b) {
+static expr_range range_of_product(expr_range a, expr_range b) {
     if (!is_one_number(b) && !is_one_number(a)) return any_number;
     const expr_range values = is_one_number(b) ? a : b;
     const int64_t factor = is_one_number(b) ? b.least : a.least;
     if (factor == INT64_MIN) return any_number;
-    return factor >= 0 ? multiple_of(values, factor) : multiple_of(negate_range(values), -factor);
+    return factor >= 0 ? range_of_multiple(values, factor)
+                       : range_of_multiple(negate_range(values), -factor);
 }
 
 /* Rounded down, as in kernels. */
-static expr_range quotient_of(expr_range a, expr_range by) {
+static expr_range range_of_quotient(expr_range a, expr_range by) {
     expr_range result = any_number;
     if (!is_one_number(by) || by.least < 1) return any_number;
     if (a.least != INT64_MIN) result.least = spad__floor_div(a.least, by.least);
@@ -63,7 +64,7 @@ static expr_range quotient_of(expr_range a, expr_range by) {
     return result;
 }
 
-static expr_range rest_of(expr_range a, expr_range by) {
+static expr_range range_of_rest(expr_range a, expr_range by) {
     if (!is_one_number(by) || by.least < 1) return any_number;
     const int64_t rest = spad__floor_mod(a.least, by.least);
     return is_one_number(a) ? (expr_range){rest, rest} : (expr_range){0, by.least - 1};
@@ -73,9 +74,9 @@ static expr_range combine_ranges(spad_expr_op op, expr_range a, expr_range b) {
     switch (op) {
     case SPAD_EXPR_ADD: return add_ranges(a, b);
     case SPAD_EXPR_SUB: return add_ranges(a, negate_range(b));
-    case SPAD_EXPR_MUL: return product_of(a, b);
-    case SPAD_EXPR_DIV: return quotient_of(a, b);
-    case SPAD_EXPR_MOD: return rest_of(a, b);
+    case SPAD_EXPR_MUL: return range_of_product(a, b);
+    case SPAD_EXPR_DIV: return range_of_quotient(a, b);
+    case SPAD_EXPR_MOD: return range_of_rest(a, b);
     case SPAD_EXPR_SMALLER:
         return (expr_range){spad__min(a.least, b.least), spad__min(a.most, b.most)};
     default:
@@ -91,7 +92,7 @@ static expr_range range_of_amount(const spad_kernel *k, spad_amount amount) {
 
 /* The bounds of a loop are made of loops around it. Of one whose bounds change with these, or with
  * a step, `begin` and `end` are those of one shape. */
-static expr_range range_of_loop(const spad_kernel *k, const spad_kernel_loop *loop) {
+static expr_range range_of_variable(const spad_kernel *k, const spad_kernel_loop *loop) {
     if (loop->from != 0) return any_number;
     const expr_range end = range_of_amount(k, loop->end);
     const bool bounded = end.most != INT64_MAX && end.most != INT64_MIN;
@@ -102,7 +103,7 @@ static expr_range range_of_loop(const spad_kernel *k, const spad_kernel_loop *lo
 
 static expr_range range_of_leaf(const spad_kernel *k, spad_expr_node node) {
     if (node.op == SPAD_EXPR_NUMBER) return (expr_range){node.value, node.value};
-    if (node.op == SPAD_EXPR_VARIABLE) return range_of_loop(k, &k->loops.items[node.value]);
+    if (node.op == SPAD_EXPR_VARIABLE) return range_of_variable(k, &k->loops.items[node.value]);
     if (node.op != SPAD_EXPR_PARAM) return any_number; /* stages and phases */
     const spad_kernel_param *param = spad_kernel_get_param(k, (size_t)node.value);
     const bool known = param->fixed && !param->any;

@@ -250,7 +250,8 @@ static int64_t certain_load(const spad_layout *layout, const spad_layout_space *
  * name one may leave its bytes before another one. */
 static bool is_exact(const spad_layout *layout, const spad_layout_buffer *barrier) {
     const spad_tensor_order *order = layout->options.order;
-    return order != NULL && order->known && order->barriers && barrier->slots == 1 &&
+    const size_t member = layout->kernel->tensors.count + (size_t)barrier->sync;
+    return order != NULL && order->known && order->barriers && !order->uneven[member] &&
            barrier->mode == SPAD_MODE_AUTO;
 }
 

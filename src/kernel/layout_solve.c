@@ -31,7 +31,7 @@
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    ORDERED_MAX = 1024, /* buffers and obstacles of a space, beyond which order is left out */
+    ORDERED_MAX = 4096, /* buffers and obstacles of a space, beyond which order is left out */
     CLOCK_NUMBERS = 2
 };
 

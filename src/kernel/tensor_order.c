@@ -22,7 +22,9 @@ spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *k
     order->home = spad__new_array(host, members + 1, sizeof *order->home);
     order->shared = spad__new_array(host, members + 1, members + 1);
     order->used = spad__new_array(host, members + 1, sizeof *order->used);
-    if (order->home == NULL || order->shared == NULL || order->used == NULL) {
+    order->uneven = spad__new_array(host, members + 1, sizeof *order->uneven);
+    if (order->home == NULL || order->shared == NULL || order->used == NULL ||
+        order->uneven == NULL) {
         spad_tensor_order_destroy(order);
         return spad__fail_host_memory(error);
     }
@@ -40,6 +42,7 @@ void spad_tensor_order_destroy(spad_tensor_order *order) {
     spad__free(&host, order->home, (order->members + 1) * sizeof *order->home);
     spad__free(&host, order->shared, (order->members + 1) * (order->members + 1));
     spad__free(&host, order->used, (order->members + 1) * sizeof *order->used);
+    spad__free(&host, order->uneven, (order->members + 1) * sizeof *order->uneven);
     spad__free(&host, order, sizeof *order);
 }
 
@@ -62,6 +65,7 @@ bool spad__tensor_order_take(spad_tensor_order *order, const spad_tensor_order *
     if (!other->known || other->members != order->members) return false;
     memcpy(order->shared, other->shared, order->members * order->members);
     memcpy(order->used, other->used, order->members);
+    memcpy(order->uneven, other->uneven, order->members);
     order->known = true;
     return true;
 }

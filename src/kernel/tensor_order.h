@@ -23,6 +23,8 @@ struct spad_tensor_order {
     int64_t *home;   /* per member: whose bytes it uses */
     uint8_t *shared; /* may a and b share bytes? [a * members + b], symmetric */
     uint8_t *used;   /* per member: has it a value in the run? */
+    uint8_t
+        *uneven; /* per member: may one of its mbarriers share bytes with what another may not? */
 };
 
 /* An order in which no two members may share bytes. */

@@ -14,12 +14,21 @@
  * one has the pairs alone that are also ordered where trip counts are 0 and 1. A shape that is too
  * long for an order has that of fewer rounds.
  *
+ * Mbarriers have bytes of their own in all of these. Where a layout with some of them over tiles,
+ * before an init or after an invalidate, may be lower, the order proposes that too. It is taken if
+ * it is lower, and proved as the others are.
+ *
+ * The text lets tiles share bytes that are used one after another, although a proxy fence or a
+ * barrier of threads that the same bytes would need may be missing. Where the order says so, and a
+ * check finds errors, a layout that keeps these tiles apart is taken if it has none.
+ *
  * A kernel that has errors with all tiles apart can have no proof. Then the proposal is taken if
  * its check finds these errors and no others: none of them is about the bytes that are shared. The
  * layout says that it is in doubt.
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/check.h"
 #include "kernel/layout.h"
@@ -38,6 +47,7 @@ typedef struct proposal {
     spad_check *plain_check;
     bool in_doubt; /* the kernel has errors, shared or not */
     bool shorter;  /* the order is that of fewer rounds */
+    bool narrowed; /* it has only pairs that few rounds order, too */
     bool too_weak; /* the proposal is proved for less than the layout from the text */
 } proposal;
 
@@ -45,6 +55,17 @@ typedef struct proposal {
 static bool has_agents_apart(const spad_layout *layout) {
     for (size_t i = 0; i < layout->space_count; i++)
         if (layout->spaces[i].row.agents_apart) return true;
+    return false;
+}
+
+/* Might mbarriers have bytes of tiles, so that a lower layout exists? */
+static bool has_barriers_apart(const spad_layout *layout) {
+    for (size_t i = 0; i < layout->space_count; i++) {
+        const spad_layout_space *row = &layout->spaces[i].row;
+        if (row->bound >= row->height) continue;
+        for (size_t b = 0; b < row->buffer_count; b++)
+            if (layout->buffers.items[row->first_buffer + b].sync >= 0) return true;
+    }
     return false;
 }
 
@@ -243,8 +264,21 @@ static void weaken_claims(spad_layout *layout, const spad_layout *sure) {
     }
 }
 
+/* The order of mbarriers says more about all layouts than one that keeps them apart. */
+static void raise_bounds(spad_layout *layout, const spad_layout *other) {
+    for (size_t i = 0; i < layout->space_count; i++) {
+        spad_layout_space *row = &layout->spaces[i].row;
+        const int64_t bound = spad__max(row->bound, other->spaces[i].row.bound);
+        if (row->agents_apart || row->agents_in_doubt) continue;
+        row->bound = spad__min(bound, row->height);
+        if (row->verdict == SPAD_PLAN_FEASIBLE && row->bound == row->height)
+            row->verdict = SPAD_PLAN_OPTIMAL;
+    }
+}
+
 static void keep_proposal(proposal *p) {
-    const spad_layout *sure = p->shorter ? p->plain : p->first;
+    const bool unsure = p->shorter || (p->narrowed && p->order->barriers);
+    const spad_layout *sure = unsure ? p->plain : p->first;
     if (p->in_doubt) mark_doubt(p->shared);
     if (sure != NULL) weaken_claims(p->shared, sure);
     spad_layout_destroy(p->plain);
@@ -262,20 +296,146 @@ static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
     p->shared = NULL;
     drop_proposal(p);
     spad_status status = narrow_order(p, &pairs, error);
+    p->narrowed = true;
     if (status == SPAD_OK && pairs > 0) status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, taken, error);
     return status;
 }
 
-static spad_status try_order(proposal *p, spad_error *error) {
-    bool taken = false;
-    spad_status status = order_of_rounds(p, error);
-    if (status == SPAD_OK) status = propose(p, error);
-    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
-    if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);
+static void end_try(proposal *p, bool taken) {
     if (taken) keep_proposal(p);
     drop_proposal(p);
     spad_layout_destroy(p->first);
+    p->first = NULL;
+    p->in_doubt = p->too_weak = false;
+}
+
+static spad_status try_tiles(proposal *p, spad_error *error) {
+    bool taken = false;
+    spad_status status = propose(p, error);
+    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
+    if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);
+    end_try(p, taken);
+    return status;
+}
+
+/* Is it lower in a space, and higher in no space? */
+static bool is_lower(const spad_layout *layout, const spad_layout *other) {
+    bool lower = false;
+    spad__assert(layout->space_count == other->space_count);
+    for (size_t i = 0; i < layout->space_count; i++) {
+        const int64_t height = layout->spaces[i].row.height;
+        if (height > other->spaces[i].row.height) return false;
+        lower = lower || height < other->spaces[i].row.height;
+    }
+    return lower;
+}
+
+/* Is an error about an mbarrier? What still reaches it after its end would then be in a tile. */
+static bool has_barrier_errors(const spad_check *check) {
+    size_t at = 0;
+    for (const spad__found *found; (found = next_error(check, &at)) != NULL;) {
+        if (strncmp(spad_finding_name(found->finding.code), "SPAD-MBARRIER", 13) == 0) return true;
+    }
+    return false;
+}
+
+static spad_status judge_lower(proposal *p, bool *taken, spad_error *error) {
+    *taken = false;
+    if (p->shared == NULL || !is_lower(p->shared, p->plain)) return SPAD_OK;
+    const spad_status status = judge_proposal(p, taken, error);
+    if (*taken && p->in_doubt) *taken = !has_barrier_errors(p->check);
+    return status;
+}
+
+/* Mbarriers over tiles. */
+static spad_status try_barriers(proposal *p, spad_error *error) {
+    bool taken = false;
+    size_t pairs = 0;
+    if (!p->order->known || !has_barriers_apart(p->plain)) return SPAD_OK;
+    p->order->barriers = true;
+    spad_status status = propose(p, error);
+    const bool sure = p->shared != NULL && !p->shorter && !p->narrowed;
+    if (sure) raise_bounds(p->plain, p->shared);
+    if (status == SPAD_OK) status = judge_lower(p, &taken, error);
+    if (status == SPAD_OK && p->too_weak) {
+        drop_proposal(p);
+        p->too_weak = false;
+        status = narrow_order(p, &pairs, error);
+        p->narrowed = true;
+        if (status == SPAD_OK && pairs > 0) status = propose(p, error);
+        if (status == SPAD_OK) status = judge_lower(p, &taken, error);
+    }
+    if (taken) raise_bounds(p->shared, p->plain);
+    end_try(p, taken);
+    return status;
+}
+
+/* ---- apart ----------------------------------------------------------------------------- */
+
+/* Buffers of a space that are compared with each other. */
+enum { SHARED_MAX = 1024 };
+
+/* Has the kernel units that need proxy fences? */
+static bool has_proxies(const spad_kernel *kernel) {
+    for (size_t i = 0; i < kernel->units.count; i++)
+        if (kernel->units.items[i].proxy) return true;
+    return false;
+}
+
+static bool keeps_apart(const spad_tensor_order *order, int64_t a, int64_t b) {
+    return order->used[a] && order->used[b] && !spad_tensor_order_may_share(order, a, b);
+}
+
+/* Have two buffers of which the planner has placed one bytes in common? */
+static bool have_bytes_in_common(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    const spad_rect left = {a->rect.lane, a->rect.lanes, a->rect.byte, a->taken};
+    const spad_rect right = {b->rect.lane, b->rect.lanes, b->rect.byte, b->taken};
+    if (a->tensor < 0 || b->tensor < 0 || a->tensor == b->tensor) return false;
+    return (a->mode == SPAD_MODE_AUTO || b->mode == SPAD_MODE_AUTO) &&
+           spad_rect_overlaps(left, right);
+}
+
+/* Do tiles share bytes, but not those that the order keeps apart? NULL: any tiles. */
+static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *order) {
+    for (size_t s = 0; s < layout->space_count; s++) {
+        const spad_layout_space *row = &layout->spaces[s].row;
+        const spad_layout_buffer *buffers = &layout->buffers.items[row->first_buffer];
+        if (row->buffer_count > SHARED_MAX) continue;
+        for (size_t i = 0; i < row->buffer_count; i++) {
+            for (size_t j = 0; j < i; j++) {
+                if (!have_bytes_in_common(&buffers[i], &buffers[j])) continue;
+                if (order == NULL || keeps_apart(order, buffers[i].tensor, buffers[j].tensor))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A layout from the text that is wrong for want of a fence, where one with tiles apart is right. */
+static spad_status try_apart(proposal *p, spad_error *error) {
+    spad_status status = SPAD_OK;
+    if (!p->order->known || !shares_bytes(p->plain, p->order)) return SPAD_OK;
+    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
+    if (status != SPAD_OK || strength_of(p->plain_check) > 0) return status;
+    p->order->strict = true;
+    p->order->barriers = false;
+    status = propose(p, error);
+    if (status == SPAD_OK && p->shared != NULL) status = check_with(p, &p->check, p->shared, error);
+    const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > 1;
+    if (taken) weaken_claims(p->shared, p->plain);
+    end_try(p, taken);
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------- */
+
+static spad_status try_order(proposal *p, spad_error *error) {
+    spad_status status = order_of_rounds(p, error);
+    if (status == SPAD_OK && has_agents_apart(p->plain)) status = try_tiles(p, error);
+    if (status == SPAD_OK) status = try_barriers(p, error);
+    if (status == SPAD_OK) status = try_apart(p, error);
     spad_tensor_order_destroy(p->order);
     return status;
 }
@@ -292,8 +452,9 @@ spad_status spad_layout_create_checked(spad_layout **out, spad_check **check,
     spad_status status =
         spad__limit_start(&p.limit, p.check_options.timeout_ns, p.check_options.watch, error);
     if (status == SPAD_OK) status = spad_layout_create(&p.plain, kernel, &p.layout_options, error);
-    const bool wanted =
-        status == SPAD_OK && p.layout_options.order == NULL && has_agents_apart(p.plain);
+    const bool wanted = status == SPAD_OK && p.layout_options.order == NULL &&
+                        (has_agents_apart(p.plain) || has_barriers_apart(p.plain) ||
+                         (has_proxies(kernel) && shares_bytes(p.plain, NULL)));
     if (wanted) status = try_order(&p, error);
     if (status != SPAD_OK || check == NULL) {
         spad_check_destroy(p.plain_check);

@@ -11,6 +11,10 @@
  * for the fences too that accesses of the same bytes need (fences.c): bytes that threads have
  * written are no place for a tile of a copy unit unless a proxy fence comes between.
  *
+ * An mbarrier has a value in its bytes from each init to the invalidate that ends this life, or to
+ * the end of the kernel, and these two are its uses. A copy unit that writes there later needs a
+ * proxy fence after the invalidate.
+ *
  * This is a proposal. Of a tensor with many values only the first and the last few are compared,
  * and of the executions of a statement the first and the last. That the rest is ordered too is for
  * the check of a layout to prove (checked_layout.c).
@@ -28,8 +32,9 @@
 #include "check/fences.h"
 #include "check/others.h"
 #include "kernel/kernel.h"
+#include "kernel/place.h"
 
-enum { USES_MAX = 8192 };
+enum { USES_MAX = 8192, LIVES_MAX = 1024 };
 
 /* Values of a tensor that are compared, from both ends of the run: as many as give few enough
  * uses. */
@@ -53,12 +58,17 @@ typedef struct value_use {
 } value_use;
 
 typedef struct tensor_value {
-    int32_t tensor;
-    int64_t slot;
-    int32_t number;     /* among those of its tensor, from 0 */
+    int32_t member; /* of the order: a tensor or an mbarrier */
+    size_t space;
+    int64_t slot;       /* of a tensor */
+    int64_t part;       /* of an mbarrier: its element */
+    int32_t number;     /* among those of its member, from 0 */
     int32_t rank;       /* of its first access */
     int32_t newest_use; /* -1: it is not compared */
     int32_t older;      /* value of the tensor; -1: none */
+    int32_t init;       /* events of an mbarrier; -1: none */
+    int32_t invalidate;
+    bool lasts; /* to the end of the kernel, and after it */
 } tensor_value;
 
 typedef struct orderer {
@@ -66,12 +76,15 @@ typedef struct orderer {
     const spad_kernel *kernel;
     spad__order order; /* events, net, one run, and the model of what comes before what */
     spad__fences fences;
-    int32_t *newest;   /* per tensor: the newest value; -1: none */
-    int32_t *counts;   /* per tensor: its values */
-    int32_t *value_of; /* per ranked access */
+    int32_t *newest;     /* per tensor: the newest value; -1: none */
+    int32_t *counts;     /* per member: its values */
+    int32_t *value_of;   /* per ranked access */
+    uint64_t *conflicts; /* per mbarrier and member: see conflicts_of */
     ranked_access *accesses;
+    size_t of_tensors; /* values; those of mbarriers come after them */
     SPAD_ARRAY(tensor_value) values;
     SPAD_ARRAY(value_use) uses;
+    bool too_many; /* uses of tensors */
     spad__limit *limit;
 } orderer;
 
@@ -117,11 +130,20 @@ static bool rank_accesses(orderer *o) {
     return true;
 }
 
-/* The value of a slot that an access belongs to; -1: none yet. */
-static int32_t current_value(const orderer *o, const spad_walk_access *access) {
-    int32_t v = o->newest[access->home];
-    while (v >= 0 && o->values.items[v].slot != access->slot) v = o->values.items[v].older;
+/* The value that a slot has by now; -1: none yet. */
+static int32_t value_of_slot(const orderer *o, int64_t tensor, int64_t slot) {
+    int32_t v = o->newest[tensor];
+    while (v >= 0 && o->values.items[v].slot != slot) v = o->values.items[v].older;
     return v;
+}
+
+/* Has a tensor a value before the start, or after the end, under whatever name? */
+static bool has_role(const orderer *o, int64_t home, unsigned role) {
+    for (size_t i = 0; i < o->out->count; i++) {
+        const bool own = (o->kernel->tensors.items[i].flags & role) != 0;
+        if (own && o->out->home[i] == home) return true;
+    }
+    return false;
 }
 
 static bool list_values(orderer *o) {
@@ -130,24 +152,94 @@ static bool list_values(orderer *o) {
     for (size_t i = 0; i < o->order.events.accesses.count; i++) {
         const ranked_access *ranked = &o->accesses[i];
         const spad_walk_access *access = ranked_walk_access(o, ranked);
-        const int32_t current = current_value(o, access);
+        const int32_t current = value_of_slot(o, access->home, access->slot);
         o->value_of[i] = current;
         if (current >= 0 && !is_whole_write(o, ranked)) continue;
         if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
         o->value_of[i] = (int32_t)o->values.count;
-        o->values.items[o->values.count++] = (tensor_value){.tensor = (int32_t)access->home,
-                                                            .slot = access->slot,
-                                                            .number = o->counts[access->home]++,
-                                                            .rank = ranked->rank,
-                                                            .newest_use = -1,
-                                                            .older = o->newest[access->home]};
+        o->values.items[o->values.count++] = (tensor_value){
+            .member = (int32_t)access->home,
+            .space = o->kernel->tensors.items[access->home].space,
+            .slot = access->slot,
+            .number = o->counts[access->home]++,
+            .rank = current < 0 && has_role(o, access->home, SPAD_TENSOR_INPUT) ? -1 : ranked->rank,
+            .newest_use = -1,
+            .older = o->newest[access->home],
+            .init = -1,
+            .invalidate = -1};
         o->newest[access->home] = o->value_of[i];
+    }
+    o->of_tensors = o->values.count;
+    return true;
+}
+
+static bool is_barrier(const orderer *o, int32_t member) {
+    return (size_t)member >= o->out->count;
+}
+
+static int32_t rank_of_sync(const orderer *o, int32_t event) {
+    return o->order.rank[spad__net_first(&o->order.net, event)];
+}
+
+/* Does an event begin or end a life of an mbarrier? */
+static bool is_end_of_life(const orderer *o, int32_t event, spad_statement_kind kind) {
+    const spad__event *e = &o->order.events.items.items[event];
+    return e->kind == SPAD_WALK_SYNC && e->object >= 0 &&
+           spad_kernel_get_statement(o->kernel, (size_t)e->statement)->kind == kind;
+}
+
+static bool add_barrier_life(orderer *o, int32_t event) {
+    const spad__event *e = &o->order.events.items.items[event];
+    const spad__object *object = &o->order.events.objects.items[e->object];
+    const int32_t member = (int32_t)o->out->count + object->sync;
+    tensor_value life = {.member = member,
+                         .part = object->element,
+                         .number = o->counts[member]++,
+                         .rank = rank_of_sync(o, event),
+                         .newest_use = -1,
+                         .older = -1,
+                         .init = event,
+                         .invalidate = -1};
+    int64_t byte;
+    spad__barrier_place(o->kernel, (size_t)object->sync, object->element, 0, &life.space, &byte);
+    if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
+    o->values.items[o->values.count++] = life;
+    return true;
+}
+
+/* The life that an invalidate ends: the last one of the object that begins before it in the run. */
+static void end_barrier_life(orderer *o, int32_t event) {
+    const spad__event *events = o->order.events.items.items;
+    const int32_t rank = rank_of_sync(o, event);
+    tensor_value *last = NULL;
+    for (size_t v = o->of_tensors; v < o->values.count; v++) {
+        tensor_value *life = &o->values.items[v];
+        const bool own = events[life->init].object == events[event].object && life->rank < rank;
+        if (own && (last == NULL || life->rank > last->rank)) last = life;
+    }
+    if (last != NULL) last->invalidate = event;
+}
+
+/* O(lives^2): beyond LIVES_MAX no mbarrier shares bytes. */
+static bool list_barrier_lives(orderer *o) {
+    const int32_t events = (int32_t)o->order.events.items.count;
+    size_t space;
+    if (!spad__barrier_space(o->kernel, &space)) return true;
+    for (int32_t i = 0; i < events && o->values.count - o->of_tensors <= LIVES_MAX; i++) {
+        if (is_end_of_life(o, i, SPAD_STATEMENT_INIT) && !add_barrier_life(o, i)) return false;
+    }
+    if (o->values.count - o->of_tensors > LIVES_MAX) {
+        for (size_t i = o->out->count; i < o->out->members; i++) o->counts[i] = 0;
+        o->values.count = o->of_tensors;
+    }
+    for (int32_t i = 0; i < events && o->values.count > o->of_tensors; i++) {
+        if (is_end_of_life(o, i, SPAD_STATEMENT_INVALIDATE)) end_barrier_life(o, i);
     }
     return true;
 }
 
 static bool is_compared(const orderer *o, const tensor_value *value, int32_t ends) {
-    return value->number < ends || value->number >= o->counts[value->tensor] - ends;
+    return value->number < ends || value->number >= o->counts[value->member] - ends;
 }
 
 /* ---- uses -------------------------------------------------------------------------- */
@@ -176,6 +268,23 @@ static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
     return true;
 }
 
+/* An mbarrier is used by its init and its invalidate: whatever else it does is between them. */
+static bool add_life_uses(orderer *o, int32_t value) {
+    const int32_t events[] = {o->values.items[value].init, o->values.items[value].invalidate};
+    if (!spad__array_reserve(&o->out->host, &o->uses, 2)) return false;
+    for (size_t i = 0; i < 2 && events[i] >= 0; i++) {
+        o->uses.items[o->uses.count] =
+            (value_use){.value = value,
+                        .statement = o->order.events.items.items[events[i]].statement,
+                        .first = events[i],
+                        .last = events[i],
+                        .writes = true,
+                        .older = o->values.items[value].newest_use};
+        o->values.items[value].newest_use = (int32_t)o->uses.count++;
+    }
+    return true;
+}
+
 /* False: no memory. */
 static bool list_uses_of(orderer *o, int32_t ends) {
     o->uses.count = 0;
@@ -184,22 +293,28 @@ static bool list_uses_of(orderer *o, int32_t ends) {
         if (!is_compared(o, &o->values.items[o->value_of[i]], ends)) continue;
         if (!add_use(o, o->value_of[i], &o->accesses[i])) return false;
     }
+    o->too_many = o->uses.count > USES_MAX;
+    for (size_t v = o->of_tensors; v < o->values.count && !o->too_many; v++) {
+        if (is_compared(o, &o->values.items[v], ends) && !add_life_uses(o, (int32_t)v)) {
+            return false;
+        }
+    }
     return true;
 }
 
 static bool list_uses(orderer *o) {
     for (size_t k = 0; k < ENDS; k++) {
         if (!list_uses_of(o, values_at_ends[k])) return false;
-        if (o->uses.count <= USES_MAX) return true;
+        if (!o->too_many) return true;
     }
     return true;
 }
 
 /* ---- the matrix -------------------------------------------------------------------- */
 
-/* Tensors with a value may share bytes until two values say otherwise. */
+/* Members with a value may share bytes until two values say otherwise. */
 static void assume_sharing(orderer *o) {
-    const size_t n = o->out->count;
+    const size_t n = o->out->members;
     for (size_t a = 0; a < n; a++) o->out->used[a] = o->counts[a] > 0;
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b < n; b++)
@@ -207,16 +322,79 @@ static void assume_sharing(orderer *o) {
 }
 
 static void forbid_sharing(orderer *o, size_t a, size_t b) {
-    const size_t n = o->out->count;
+    const size_t n = o->out->members;
     o->out->shared[a * n + b] = o->out->shared[b * n + a] = 0;
 }
 
-/* Inputs have a value before the start, outputs after the end, under whatever name. */
-static void keep_inputs_and_outputs(orderer *o) {
-    for (size_t i = 0; i < o->out->count; i++) {
-        const bool kept = (o->kernel->tensors.items[i].flags & SPAD_TENSOR_PERSISTENT) != 0;
-        for (size_t other = 0; kept && other < o->out->count; other++)
-            forbid_sharing(o, (size_t)o->out->home[i], other);
+/* ---- several mbarriers under one name ---------------------------------------------------- */
+
+/* Parts of a member that have values of their own. The tiles of a tensor count as one. */
+static int64_t parts_of(const orderer *o, int32_t member) {
+    if (!is_barrier(o, member)) return 1;
+    return o->kernel->syncs.items[(size_t)member - o->out->count].elements;
+}
+
+/* Which parts of two members, of which the first is an mbarrier, may not share bytes; bits. */
+static uint64_t *conflicts_of(const orderer *o, int32_t barrier, int32_t other) {
+    return &o->conflicts[((size_t)barrier - o->out->count) * o->out->members + (size_t)other];
+}
+
+/* The bits of all pairs of parts; 0: these are too many. */
+static uint64_t all_conflicts(const orderer *o, int32_t barrier, int32_t other) {
+    int64_t pairs;
+    if (!spad__mul(parts_of(o, barrier), parts_of(o, other), &pairs) || pairs > 64) return 0;
+    return pairs == 64 ? UINT64_MAX : (UINT64_C(1) << pairs) - 1;
+}
+
+static void forbid_values(orderer *o, const tensor_value *a, const tensor_value *b) {
+    const bool first =
+        is_barrier(o, a->member) && (!is_barrier(o, b->member) || a->member < b->member);
+    const tensor_value *barrier = first ? a : b;
+    const tensor_value *other = first ? b : a;
+    forbid_sharing(o, (size_t)a->member, (size_t)b->member);
+    if (!is_barrier(o, barrier->member)) return;
+    if (all_conflicts(o, barrier->member, other->member) == 0) return;
+    const int64_t bit = barrier->part * parts_of(o, other->member) + other->part;
+    *conflicts_of(o, barrier->member, other->member) |= UINT64_C(1) << bit;
+}
+
+/* Is all known about two members that comparisons of their values can tell? */
+static bool is_settled(const orderer *o, int32_t a, int32_t b) {
+    const size_t n = o->out->members;
+    if (o->out->shared[(size_t)a * n + (size_t)b] != 0) return false;
+    const bool first = is_barrier(o, a) && (!is_barrier(o, b) || a < b);
+    const int32_t barrier = first ? a : b;
+    const int32_t other = first ? b : a;
+    if (!is_barrier(o, barrier)) return true;
+    return *conflicts_of(o, barrier, other) == all_conflicts(o, barrier, other);
+}
+
+/* An mbarrier is uneven if only some of its parts may not share bytes with a member. */
+static void find_uneven(orderer *o) {
+    const int32_t members = (int32_t)o->out->members;
+    for (int32_t a = (int32_t)o->out->count; a < members; a++) {
+        for (int32_t b = 0; b < members; b++) {
+            if (a == b || !o->out->used[a] || !o->out->used[b]) continue;
+            const bool apart = o->out->shared[a * members + b] == 0;
+            if (apart && !is_settled(o, a, b)) o->out->uneven[a] = o->out->uneven[b] = 1;
+        }
+    }
+}
+
+/* Outputs have their last values after the end. All tiles of one have to have some for that: an
+ * input has another one, which nothing in the run shows. */
+static void keep_outputs(orderer *o) {
+    for (size_t t = 0; t < o->out->count; t++) {
+        int64_t slots = 0;
+        if (!has_role(o, (int64_t)t, SPAD_TENSOR_OUTPUT)) continue;
+        for (int32_t v = o->newest[t]; v >= 0; v = o->values.items[v].older) {
+            tensor_value *value = &o->values.items[v];
+            value->lasts = value_of_slot(o, (int64_t)t, value->slot) == v;
+            slots += value->lasts;
+        }
+        const bool shown = slots == o->kernel->tensors.items[t].slots;
+        for (size_t other = 0; !shown && other < o->out->members; other++)
+            forbid_sharing(o, t, other);
     }
 }
 
@@ -224,21 +402,35 @@ static bool is_operation(const orderer *o, int32_t event) {
     return o->order.events.items.items[event].kind == SPAD_WALK_OPERATION;
 }
 
+/* The invalidate is generic: what a unit writes there needs a proxy fence after it. */
+static spad_status is_life_fenced(orderer *o, const value_use *use, const value_use *other,
+                                  bool *fenced, spad_error *error) {
+    const spad__event *event = &o->order.events.items.items[other->first];
+    const spad__fence_need need = {
+        .fence = -1, .spaces = UINT64_C(1) << o->values.items[use->value].space, .agent = -1};
+    *fenced = true;
+    if (!other->writes || !spad__is_async(&o->order, event)) return SPAD_OK;
+    return spad__fences_between(&o->fences, &need, spad__net_first(&o->order.net, use->last),
+                                spad__net_first(&o->order.net, other->first), fenced, error);
+}
+
 /* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
  * warning, and no reason to keep tensors apart. */
 static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
                               bool *fenced, spad_error *error) {
-    const size_t tensor = (size_t)o->values.items[other->value].tensor;
     const spad__fence_pair pair = {.first = use->last,
                                    .second = other->first,
-                                   .space = o->kernel->tensors.items[tensor].space,
+                                   .space = o->values.items[other->value].space,
                                    .from = spad__net_last(&o->order.net, use->last, use->writes),
                                    .to = spad__net_first(&o->order.net, other->first)};
     spad__fence_need need;
     bool lacking = false;
     spad_status status = SPAD_OK;
     *fenced = true;
-    if (!is_operation(o, use->last) || !is_operation(o, other->first)) return SPAD_OK;
+    if (!is_operation(o, other->first)) return SPAD_OK;
+    if (is_barrier(o, o->values.items[use->value].member))
+        return is_life_fenced(o, use, other, fenced, error);
+    if (!is_operation(o, use->last)) return SPAD_OK;
     if (use->writes) status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
     if (status == SPAD_OK && !lacking)
         status = spad__fences_lack_unit(&o->fences, &pair, &need, &lacking, error);
@@ -246,15 +438,23 @@ static spad_status are_fenced(orderer *o, const value_use *use, const value_use 
     return status;
 }
 
+/* Do other threads of agents access the bytes of two members? Mbarriers have one thread each. */
+static bool others_access(const orderer *o, int32_t a, int32_t b) {
+    if (!is_barrier(o, a) && !is_barrier(o, b)) return spad__others_share(o->kernel, b);
+    return o->order.model.others != NULL && !(is_barrier(o, a) && is_barrier(o, b));
+}
+
 /* Is the end of a use before another one, for all threads and both proxies? */
 static spad_status is_before_use(orderer *o, const value_use *use, const value_use *other,
                                  bool *before, spad_error *error) {
-    const int32_t tensor = o->values.items[other->value].tensor;
-    const int32_t end = spad__net_last(&o->order.net, use->last, use->writes);
+    const int32_t from = o->values.items[use->value].member;
+    const int32_t to = o->values.items[other->value].member;
+    const int32_t end = is_barrier(o, from) ? spad__net_first(&o->order.net, use->last)
+                                            : spad__net_last(&o->order.net, use->last, use->writes);
     const int32_t start = spad__net_first(&o->order.net, other->first);
     spad_status status = spad__causes_before(&o->order.model, end, start, before, error);
     if (end == start) *before = false;
-    if (status == SPAD_OK && *before && spad__others_share(o->kernel, tensor)) {
+    if (status == SPAD_OK && *before && others_access(o, from, to)) {
         status = spad__others_ordered(&o->order.model, use->last, use->writes, other->first, before,
                                       error);
     }
@@ -274,19 +474,24 @@ static spad_status is_before_value(orderer *o, const value_use *use, const tenso
     return status;
 }
 
+/* An mbarrier for each block of a cluster meets only the tiles of the block. */
+static bool are_elsewhere(const orderer *o, const tensor_value *a, const tensor_value *b) {
+    return a->space != b->space && (is_barrier(o, a->member) || is_barrier(o, b->member));
+}
+
 /* Compares a use of a value with all values that begin later in the run: only they can be after. */
 static spad_status compare_use(orderer *o, const value_use *use, spad_error *error) {
-    const size_t n = o->out->count;
     const tensor_value *value = &o->values.items[use->value];
+    const bool lasts = value->lasts || (value->init >= 0 && value->invalidate < 0);
     spad_status status = SPAD_OK;
     for (size_t v = 0; v < o->values.count && status == SPAD_OK; v++) {
         const tensor_value *other = &o->values.items[v];
-        if (other->newest_use < 0 || other->tensor == value->tensor) continue;
-        if (other->rank < value->rank) continue;
-        if (o->out->shared[(size_t)value->tensor * n + (size_t)other->tensor] == 0) continue;
-        bool before = other->rank > value->rank;
+        if (other->newest_use < 0 || other->member == value->member) continue;
+        if (other->rank < value->rank || are_elsewhere(o, value, other)) continue;
+        if (is_settled(o, value->member, other->member)) continue;
+        bool before = other->rank > value->rank && !lasts;
         if (before) status = is_before_value(o, use, other, &before, error);
-        if (!before) forbid_sharing(o, (size_t)value->tensor, (size_t)other->tensor);
+        if (!before) forbid_values(o, value, other);
     }
     return status;
 }
@@ -303,14 +508,15 @@ static spad_status compare_values(orderer *o, spad_error *error) {
         status = spad__fences_list(&o->fences, &o->order, error);
     }
     assume_sharing(o);
-    keep_inputs_and_outputs(o);
+    keep_outputs(o);
     bool late = false;
     for (size_t u = 0; u < o->uses.count && status == SPAD_OK && !late; u++) {
         late = spad__limit_reached(o->limit);
         if (!late) status = compare_use(o, &o->uses.items[u], error);
     }
     o->out->known = status == SPAD_OK && !late;
-    for (size_t i = 0; late && i < o->out->count * o->out->count; i++) o->out->shared[i] = 0;
+    for (size_t i = 0; late && i < o->out->members * o->out->members; i++) o->out->shared[i] = 0;
+    find_uneven(o);
     if (o->fences.order != NULL) spad__fences_free(&o->fences);
     if (o->order.model.net != NULL) spad__causes_free(&o->order.model);
     if (others != NULL) spad__net_free(&o->order.others);
@@ -320,15 +526,20 @@ static spad_status compare_values(orderer *o, spad_error *error) {
 /* ---- the whole --------------------------------------------------------------------- */
 
 static spad_status order_run(orderer *o, spad_error *error) {
-    if (!rank_accesses(o) || !list_values(o) || !list_uses(o)) return spad__fail_host_memory(error);
-    return o->uses.count <= USES_MAX ? compare_values(o, error) : SPAD_OK;
+    if (!rank_accesses(o) || !list_values(o) || !list_barrier_lives(o) || !list_uses(o)) {
+        return spad__fail_host_memory(error);
+    }
+    return o->too_many ? SPAD_OK : compare_values(o, error);
 }
 
 static spad_status order_events(orderer *o, spad_error *error) {
     const spad_host *host = &o->out->host;
     o->newest = spad__new_array(host, o->out->count + 1, sizeof *o->newest);
-    o->counts = spad__new_array(host, o->out->count + 1, sizeof *o->counts);
-    if (o->newest == NULL || o->counts == NULL) return spad__fail_host_memory(error);
+    o->counts = spad__new_array(host, o->out->members + 1, sizeof *o->counts);
+    o->conflicts = spad__new_array(host, o->out->members + 1,
+                                   (o->out->members - o->out->count + 1) * sizeof *o->conflicts);
+    if (o->newest == NULL || o->counts == NULL || o->conflicts == NULL)
+        return spad__fail_host_memory(error);
     spad_status status = spad__net_build(&o->order.net, &o->order.events, error);
     if (status == SPAD_OK) {
         status = spad__machine_run(&o->order.machine, &o->order.net, error);
@@ -345,7 +556,10 @@ static void free_orderer(orderer *o) {
     const spad_host *host = &o->out->host;
     const size_t accesses = o->order.events.accesses.count + 1;
     spad__free(host, o->newest, (o->out->count + 1) * sizeof *o->newest);
-    spad__free(host, o->counts, (o->out->count + 1) * sizeof *o->counts);
+    spad__free(host, o->counts, (o->out->members + 1) * sizeof *o->counts);
+    spad__free(host, o->conflicts,
+               (o->out->members + 1) * (o->out->members - o->out->count + 1) *
+                   sizeof *o->conflicts);
     spad__free(host, o->accesses, accesses * sizeof *o->accesses);
     spad__free(host, o->value_of, accesses * sizeof *o->value_of);
     spad__array_free(host, &o->values);

@@ -73,8 +73,16 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 
 /* What tensors that have the same bytes in several instances need together. */
 spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error);
-/* May two tensors share bytes by the order of the caller, and those like them in each instance? */
-bool spad__layout_may_share(const spad_layout *layout, int64_t a, int64_t b);
+/* Are two buffers, and those like them in each instance, never needed together by the order of the
+ * caller? */
+bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *a,
+                           const spad_layout_buffer *b);
+/* Does the order keep two tensors apart, whatever the text says? */
+bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
+                              const spad_layout_buffer *b);
+/* May they share bytes for that in this layout? */
+bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
+                            const spad_layout_buffer *b);
 /* Tensors like others are kept apart where any of them needs its bytes at the same time: where
  * their times differ, another layout may be lower. What is certain is each slot alone. */
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);

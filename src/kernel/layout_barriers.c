@@ -20,9 +20,11 @@
  *
  * O(statements + completions) for each mbarrier.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/tensor_order.h"
 
 enum { FOLLOWED_ELEMENTS_MAX = 64 };
 
@@ -155,11 +157,14 @@ static bool is_needed_at(const spad__slot_life *life, int64_t statement) {
     return life->begin <= statement && statement < life->end;
 }
 
-/* Is every slot of every tensor of the space needed in some moment of a life? */
+/* Is every slot of every tensor of the space needed in some moment of the life of an mbarrier, by
+ * the text and by the order? And every other mbarrier, by the order? */
 static bool meets_all(const spad_layout *layout, const spad_layout_space *row,
-                      const spad__slot_life *life) {
+                      const spad_layout_buffer *barrier, const spad__slot_life *life) {
     for (size_t i = 0; i < row->buffer_count; i++) {
-        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const int64_t tensor = buffer->tensor;
+        if (spad__layout_in_turns(layout, barrier, buffer)) return false;
         if (tensor < 0) continue;
         for (size_t s = layout->first_slots[tensor]; s < layout->first_slots[tensor + 1]; s++) {
             const spad__slot_life *slot = &layout->lives[s];
@@ -170,43 +175,47 @@ static bool meets_all(const spad_layout *layout, const spad_layout_space *row,
     return true;
 }
 
+/* Bytes of the slots of a buffer that the planner places: places that are given may overlap. */
 static int64_t bytes_needed_at(const spad_layout *layout, const spad_layout_buffer *buffer,
                                int64_t statement) {
+    const size_t first = layout->first_slots[buffer->tensor] + (size_t)buffer->slot;
     int64_t sum = 0;
-    for (size_t s = layout->first_slots[buffer->tensor];
-         s < layout->first_slots[buffer->tensor + 1]; s++)
-        if (is_needed_at(&layout->lives[s], statement)) sum += buffer->rect.bytes;
+    if (buffer->mode != SPAD_MODE_AUTO) return 0;
+    spad__assert(first + (size_t)buffer->slots <= layout->first_slots[buffer->tensor + 1]);
+    for (int64_t s = 0; s < buffer->slots; s++)
+        if (is_needed_at(&layout->lives[first + (size_t)s], statement)) sum += buffer->rect.bytes;
     return sum;
 }
 
-/* Tensors of which no two may share bytes by the order of the caller. */
-typedef struct chosen_tensors {
-    int64_t items[CHOSEN_MAX];
+/* Buffers of which no two may share bytes by the order of the caller. */
+typedef struct chosen_buffers {
+    const spad_layout_buffer *items[CHOSEN_MAX];
     size_t count;
-} chosen_tensors;
+} chosen_buffers;
 
-static bool add_chosen(const spad_layout *layout, chosen_tensors *chosen, int64_t tensor) {
+/* Of several mbarriers under one name the order says what one of them needs: they are left out. */
+static bool add_chosen(const spad_layout *layout, chosen_buffers *chosen,
+                       const spad_layout_buffer *buffer) {
     if (layout->options.order == NULL) return true;
-    if (chosen->count == CHOSEN_MAX) return false;
+    if (chosen->count == CHOSEN_MAX || (buffer->tensor < 0 && buffer->slots > 1)) return false;
     for (size_t i = 0; i < chosen->count; i++)
-        if (spad__layout_may_share(layout, tensor, chosen->items[i])) return false;
-    chosen->items[chosen->count++] = tensor;
+        if (spad__layout_in_turns(layout, buffer, chosen->items[i])) return false;
+    chosen->items[chosen->count++] = buffer;
     return true;
 }
 
 /* Bytes that any layout has at a statement; barriers: their certain lives. */
 static int64_t load_at(const spad_layout *layout, const spad_layout_space *row,
                        const spad__slot_life *barriers, int64_t statement) {
-    chosen_tensors chosen = {.count = 0};
+    chosen_buffers chosen = {.count = 0};
     int64_t sum = 0;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (buffer->tensor < 0) {
-            if (is_needed_at(&barriers[i], statement)) sum += buffer->taken;
-            continue;
-        }
-        const int64_t bytes = bytes_needed_at(layout, buffer, statement);
-        if (bytes > 0 && add_chosen(layout, &chosen, buffer->tensor)) sum += bytes;
+        const bool barrier = buffer->tensor < 0;
+        int64_t bytes = 0;
+        if (!barrier) bytes = bytes_needed_at(layout, buffer, statement);
+        if (barrier && is_needed_at(&barriers[i], statement)) bytes = buffer->taken;
+        if (bytes > 0 && add_chosen(layout, &chosen, buffer)) sum += bytes;
     }
     return sum;
 }
@@ -237,6 +246,15 @@ static int64_t certain_load(const spad_layout *layout, const spad_layout_space *
     return most;
 }
 
+/* Has the planner been told exactly what may share bytes with an mbarrier? Of several under one
+ * name one may leave its bytes before another one. */
+static bool is_exact(const spad_layout *layout, const spad_layout_buffer *barrier) {
+    const spad_tensor_order *order = layout->options.order;
+    const size_t member = layout->kernel->tensors.count + (size_t)barrier->sync;
+    return order != NULL && order->known && order->barriers && !order->uneven[member] &&
+           barrier->mode == SPAD_MODE_AUTO;
+}
+
 /* Bytes by which a layout with mbarriers over tiles may be lower than one of ours. Without these
  * mbarriers it is a layout of the rest, and with them on top of that, aligned, it is one of ours.
  */
@@ -245,7 +263,8 @@ static int64_t less_with_tiles(const spad_layout *layout, const spad_layout_spac
     int64_t less = 0;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (buffer->sync < 0 || meets_all(layout, row, &barriers[i])) continue;
+        if (buffer->sync < 0 || is_exact(layout, buffer)) continue;
+        if (meets_all(layout, row, buffer, &barriers[i])) continue;
         if (i >= row->planned_count)
             return row->bound; /* one with a place is in the way anywhere */
         less = spad__min(less + buffer->taken, row->bound);

@@ -48,7 +48,8 @@ spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-bool spad__layout_may_share(const spad_layout *layout, int64_t a, int64_t b) {
+/* A tensor, and those like it, may share bytes with those like another one. */
+static bool may_likes_share(const spad_layout *layout, int64_t a, int64_t b) {
     const spad_kernel_tensor *tensors = layout->kernel->tensors.items;
     const spad_tensor_order *order = layout->options.order;
     if (!spad_tensor_order_may_share(order, a, b)) return false;
@@ -59,6 +60,43 @@ bool spad__layout_may_share(const spad_layout *layout, int64_t a, int64_t b) {
         }
     }
     return true;
+}
+
+/* An mbarrier is in all instances that it has elements in. */
+static bool may_barrier_share(const spad_layout *layout, const spad_layout_buffer *barrier,
+                              const spad_layout_buffer *other) {
+    const spad_tensor_order *order = layout->options.order;
+    const size_t tensors = layout->kernel->tensors.count;
+    const size_t member = tensors + (size_t)barrier->sync;
+    const bool unknown = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
+    if (unknown) return false;
+    if (other->tensor < 0)
+        return spad__tensor_order_may_share(order, member, tensors + (size_t)other->sync);
+    for (int64_t i = other->tensor; i >= 0; i = layout->next_like[i])
+        if (!spad__tensor_order_may_share(order, member, (size_t)i)) return false;
+    return true;
+}
+
+bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *a,
+                           const spad_layout_buffer *b) {
+    if (layout->options.order == NULL) return false;
+    if (a->tensor < 0) return may_barrier_share(layout, a, b);
+    if (b->tensor < 0) return may_barrier_share(layout, b, a);
+    return may_likes_share(layout, a->tensor, b->tensor);
+}
+
+bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
+                              const spad_layout_buffer *b) {
+    const spad_tensor_order *order = layout->options.order;
+    if (order == NULL || !order->strict || a->tensor < 0 || b->tensor < 0) return false;
+    return a->tensor != b->tensor && order->used[a->tensor] && order->used[b->tensor] &&
+           !spad__layout_in_turns(layout, a, b);
+}
+
+bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
+                            const spad_layout_buffer *b) {
+    const bool tensors = a->tensor >= 0 && b->tensor >= 0;
+    return spad__layout_in_turns(layout, a, b) && (tensors || layout->options.order->barriers);
 }
 
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {

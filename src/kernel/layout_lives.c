@@ -15,9 +15,8 @@
  * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
  * slots whose lives do not meet are never needed together; this holds in program order for every
  * trip count, because loops and not iterations were examined. A statement in a loop without
- * iterations, or in the half of an `if` that numbers alone rule out, needs nothing.
- * A parameter can be any
- * number. A loop that it bounds counts as one that runs
+ * iterations, or in the half of an `if` that no value of a parameter leads to, needs nothing.
+ * A parameter can be any number, unless it is fixed. A loop that it bounds counts as one that runs
  * twice or more, and an index that it moves touches all slots of a ring: places that
  * are good for one value are good for all.
  *
@@ -26,6 +25,7 @@
  * TILES_MAX and SCAN_MAX, after which the answer is the safe one.
  */
 #include "base/checked.h"
+#include "kernel/expr_range.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 #include "kernel/place.h"
@@ -149,36 +149,33 @@ static int64_t trips(const spad_kernel *k, const spad_kernel_loop *loop) { /* 2:
     return spad__min(loop->end.value, most) - loop->begin.value;
 }
 
-/* Is an expression made of numbers alone? Then its value is the lower bound. */
-static bool is_plain_number(const spad_kernel *k, spad_expr expr, int64_t *value) {
-    const spad_expr_info info = spad_kernel_get_expr(k, expr);
-    for (size_t i = 0; i < info.node_count; i++) {
-        const spad_expr_op op = info.nodes[i].op;
-        if (op == SPAD_EXPR_PARAM || op == SPAD_EXPR_VARIABLE || op == SPAD_EXPR_UNKNOWN ||
-            op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE)
-            return false;
-    }
-    *value = info.least;
-    return info.least == info.most;
-}
-
 typedef enum outcome { NEVER, MAYBE, ALWAYS } outcome;
 
+static outcome opposite(outcome of) {
+    return of == MAYBE ? MAYBE : of == ALWAYS ? NEVER : ALWAYS;
+}
+
+static outcome is_less(spad__expr_range a, spad__expr_range b) {
+    if (a.most < b.least) return ALWAYS;
+    return a.least >= b.most ? NEVER : MAYBE;
+}
+
+static outcome is_equal(spad__expr_range a, spad__expr_range b) {
+    if (a.most < b.least || b.most < a.least) return NEVER;
+    return a.least == a.most && b.least == b.most ? ALWAYS : MAYBE;
+}
+
 static outcome comparison_outcome(const spad_kernel *k, const spad_comparison *comparison) {
-    int64_t a;
-    int64_t b;
-    bool holds = false;
-    if (!is_plain_number(k, comparison->left, &a) || !is_plain_number(k, comparison->right, &b))
-        return MAYBE;
+    const spad__expr_range a = spad__expr_range_of(k, comparison->left);
+    const spad__expr_range b = spad__expr_range_of(k, comparison->right);
     switch (comparison->relation) {
-    case SPAD_EQUAL: holds = a == b; break;
-    case SPAD_NOT_EQUAL: holds = a != b; break;
-    case SPAD_LESS: holds = a < b; break;
-    case SPAD_LESS_EQUAL: holds = a <= b; break;
-    case SPAD_GREATER: holds = a > b; break;
-    default: holds = a >= b; break;
+    case SPAD_EQUAL: return is_equal(a, b);
+    case SPAD_NOT_EQUAL: return opposite(is_equal(a, b));
+    case SPAD_LESS: return is_less(a, b);
+    case SPAD_LESS_EQUAL: return opposite(is_less(b, a));
+    case SPAD_GREATER: return is_less(b, a);
+    default: return opposite(is_less(a, b));
     }
-    return holds ? ALWAYS : NEVER;
 }
 
 /* All comparisons of one alternative must hold, and one alternative is sufficient. */

@@ -31,7 +31,7 @@
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    ORDERED_MAX = 1024, /* buffers and obstacles of a space, beyond which order is left out */
+    ORDERED_MAX = 4096, /* buffers and obstacles of a space, beyond which order is left out */
     CLOCK_NUMBERS = 2
 };
 
@@ -357,12 +357,7 @@ static spad_status add_obstacles(const spad_layout *layout, const spad__layout_s
 
 /* ---- order ------------------------------------------------------------------------- */
 
-static bool are_ordered(const spad_layout *layout, const spad_layout_buffer *a,
-                        const spad_layout_buffer *b) {
-    return layout->options.order != NULL && spad__layout_may_share(layout, a->tensor, b->tensor);
-}
-
-/* An mbarrier shares bytes with no tensor, whatever the text and the order say. */
+/* An mbarrier shares bytes with a tensor only by the order, whatever the text says. */
 static bool are_of_two_kinds(const spad_layout_buffer *a, const spad_layout_buffer *b) {
     return (a->sync >= 0) != (b->sync >= 0);
 }
@@ -373,7 +368,7 @@ static const spad_layout_buffer *nth_buffer(const spad_layout *layout, size_t fi
     return i < planned ? &layout->buffers.items[first + i] : &layout->given.items[i - planned];
 }
 
-/* Does the order let two buffers share bytes that the text keeps apart? */
+/* Does the order let two buffers share bytes that the text keeps apart, or the reverse? */
 static bool is_order_of_use(const spad_layout *layout, size_t first) {
     const size_t planned = layout->buffers.count - first;
     const size_t count = planned + layout->given.count;
@@ -382,7 +377,10 @@ static bool is_order_of_use(const spad_layout *layout, size_t first) {
         const spad_layout_buffer *a = nth_buffer(layout, first, i);
         for (size_t j = i + 1; j < count; j++) {
             const spad_layout_buffer *b = nth_buffer(layout, first, j);
-            if (text_needs_both(a, b) && are_ordered(layout, a, b)) return true;
+            if (spad__layout_keeps_apart(layout, a, b)) return true;
+            if ((text_needs_both(a, b) || are_of_two_kinds(a, b)) &&
+                spad__layout_may_share(layout, a, b))
+                return true;
         }
     }
     return false;
@@ -409,8 +407,10 @@ static spad_status keep_apart(const spad_layout *layout, size_t first, spad_plan
         for (size_t j = i + 1; j < count && status == SPAD_OK; j++) {
             const spad_layout_buffer *b = nth_buffer(layout, first, j);
             const bool both = text_needs_both(a, b);
-            const bool needed = ordered && both && !are_ordered(layout, a, b);
-            if (needed || (are_of_two_kinds(a, b) && (ordered || !both)))
+            const bool kinds = are_of_two_kinds(a, b);
+            const bool needed = ordered ? both || kinds : !both && kinds;
+            if ((needed && !spad__layout_may_share(layout, a, b)) ||
+                (ordered && spad__layout_keeps_apart(layout, a, b)))
                 status = spad_plan_apart(plan, i, j, error);
         }
     }

@@ -64,11 +64,9 @@ def test_our_places_take_no_more_bytes(root):
     ours = st.load(text.replace("allocation.offset", "spad.offset").replace("ttg.shared =", "spad.shared ="),
                    sizes=sizes, placed=False)
     assert ours.check().verdict == "proved for all trip counts"
-    # after its end an mbarrier of an agent leaves its bytes to no tensor, as Triton's do here
-    more = {"gluon_gathered_cluster2_sm90_v39_placed": 8, "gluon_pair_cluster2_sm100_v39_placed": 16}
     for path in sorted((root / "tests" / "ttgir").glob("*_placed.ttgir")):
         size = st.load(path, sizes={}).bytes
-        assert size["spad"] <= size["triton"] + more.get(path.stem, 0), path
+        assert size["spad"] <= size["triton"], path
 
 
 def test_a_compiled_kernel_is_its_ttgir(root):

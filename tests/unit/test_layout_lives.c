@@ -132,6 +132,152 @@ static void lower_layouts_with_mbarriers_over_tiles_are_not_excluded(void **stat
         1024);
 }
 
+/* ---- mbarriers over tiles ----------------------------------------------------------- */
+
+#define COPY                                                                    \
+    "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup g\n"    \
+    "mbarrier b count 1\nmbarrier c count 1\ntensor a : global u8 (64) input\n" \
+    "tensor o : global u8 (64) output\ntensor x : shared u8 (64)\n"
+#define LOAD_X \
+    "tma load reads a writes x in g\ncommit g\nwait g pending 0\nsimt r reads x writes o\n"
+#define FILL_X "simt w reads a writes x\nsimt r reads x writes o\n"
+#define USE_C "init c\narrive c\nwait c parity 0\ninvalidate c\n"
+
+static void mbarriers_share_bytes_by_the_order(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+        spad_plan_verdict verdict;
+    } cases[] = {
+        {COPY FILL_X USE_B USE_C, 64, SPAD_PLAN_OPTIMAL}, /* the tile is used up */
+        {COPY USE_B USE_C FILL_X, 64, SPAD_PLAN_OPTIMAL}, /* it begins after them */
+        {COPY USE_B "fence\n" USE_C "fence\n" LOAD_X, 64, SPAD_PLAN_OPTIMAL},
+        {COPY USE_B USE_C LOAD_X, 64 + 8, SPAD_PLAN_OPTIMAL}, /* a copy without a proxy fence */
+        {COPY "init b\n" FILL_X "arrive b\nwait b parity 0\ninvalidate b\n" USE_C, 64 + 8,
+         SPAD_PLAN_OPTIMAL},
+        {COPY "init b\narrive b\nwait b parity 0\n" FILL_X USE_C, 64 + 8, SPAD_PLAN_OPTIMAL},
+        /* in halves of an if of each round, where the text says nothing */
+        {COPY "for i in 0..N {\n if i % 2 == 0 {\n" USE_B FILL_X "}\n else {\n" USE_C "}\n}\n", 64,
+         SPAD_PLAN_OPTIMAL},
+        /* agents take turns with the tile */
+        {COPY "barrier all count 2\nagent p {\n" USE_B "sync all\n}\n"
+              "agent q {\nsync all\n" FILL_X USE_C "}\n",
+         64, SPAD_PLAN_OPTIMAL},
+        {COPY "agent p {\n" USE_B "}\nagent q {\n" FILL_X USE_C "}\n", 64 + 8, SPAD_PLAN_OPTIMAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout;
+        spad_check *check;
+        spad_error error;
+        print_message("case %zu\n", i);
+        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        if (check != NULL) assert_int_not_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* One of two mbarriers under a name ends before the tile begins: another layout may put it there.
+ */
+static void uneven_mbarriers_leave_the_bound_open(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(
+        "kernel k on sm_90\nmbarrier b[2] count 1\ntensor a : global u8 (64) input\n"
+        "tensor o : global u8 (64) output\ntensor x : shared u8 (64)\ninit b[0]\ninit b[1]\n"
+        "arrive b[0]\nwait b[0] parity 0\ninvalidate b[0]\n" FILL_X
+        "arrive b[1]\nwait b[1] parity 0\ninvalidate b[1]\n");
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    assert_int_equal(row->height, 64 + 16);
+    assert_true(row->bound <= 64 + 8);
+    assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* The text would let x have the bytes of y, and the copy needs a fence for that. */
+static void tiles_without_a_fence_are_kept_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *fence;
+        int64_t height;
+    } cases[] = {{"", 128}, {"fence\n", 64}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 COPY "tensor y : shared u8 (64)\nsimt w reads a writes y\n"
+                      "simt r reads y writes o\n%s" LOAD_X,
+                 cases[i].fence);
+        spad_kernel *k = test_parse(text);
+        spad_layout *layout;
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        assert_int_equal(row->height, cases[i].height + 16); /* mbarriers that are not used */
+        if (check != NULL) assert_int_not_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* ---- halves of an if ----------------------------------------------------------------- */
+
+static void ranges_rule_out_halves(void **state) {
+    (void)state;
+    static const struct {
+        const char *condition;
+        bool needed;
+    } cases[] = {
+        {"i < 0", false},
+        {"i >= 0", true},
+        {"i * 64 < 4096 - 4096", false},
+        {"i * 64 < 4096", true},
+        {"0 - i > 0", false},
+        {"-i >= 1", false},
+        {"i % 4 > 3", false},
+        {"i % 4 == 3", true},
+        {"i / 2 < 0", false},
+        {"M < 3", false},
+        {"M * 2 == 6", true},
+        {"M != 3", false},
+        {"min(i, M) > 3", false},
+        {"max(i, M) < 3", false},
+        {"max(i, M) < 4", true},
+        {"N < 0", true},
+        {"i < N", true},
+        {"i + N < 0", true},
+        {"i <= 0 - 1", false},
+        {"3 < i % 3", false},
+        {"j > 7", false},
+        {"j == 7", true},
+        {"j * -1 > 0", false},
+        {"i - j < 0 - 7", false},
+        {"i > 0 and i < 0", false},
+        {"i < 0 or j > 7", false},
+        {"i < 0 or j > 6", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\nparam N = 4\nparam M = 3 fixed\ntensor x : shared u8 (64)\n"
+                 "for i in 0..N {\n for j in 0..8 {\n  if %s {\n   simt w writes x\n"
+                 "   simt r reads x\n  }\n }\n}\n",
+                 cases[i].condition);
+        print_message("%s\n", cases[i].condition);
+        assert_int_equal(height_of(text), cases[i].needed ? 64 : 0);
+    }
+}
+
 static void many_mbarriers_keep_their_bytes(void **state) {
     (void)state;
     assert_int_equal(height_of("kernel k on sm_90\nmbarrier a[65] count 1\nmbarrier b count 1\n"
@@ -305,6 +451,10 @@ int main(void) {
         cmocka_unit_test(mbarriers_share_bytes_after_their_end),
         cmocka_unit_test(mbarriers_share_nothing_with_tensors),
         cmocka_unit_test(lower_layouts_with_mbarriers_over_tiles_are_not_excluded),
+        cmocka_unit_test(mbarriers_share_bytes_by_the_order),
+        cmocka_unit_test(uneven_mbarriers_leave_the_bound_open),
+        cmocka_unit_test(tiles_without_a_fence_are_kept_apart),
+        cmocka_unit_test(ranges_rule_out_halves),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
         cmocka_unit_test(halves_that_never_run_need_nothing),

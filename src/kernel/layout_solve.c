@@ -631,7 +631,7 @@ static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *bu
 
 /* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
  * What is certain is the size of every single slot, and what the kernel has placed itself. An order
- * of the tensors settles it. */
+ * of the tensors settles it, where it is not left out. */
 static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
     const spad_tensor_order *order = layout->options.order;
     bool of_agents = false;
@@ -649,7 +649,7 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
             certain = spad__max(certain, planned ? buffer->rect.bytes : top);
     }
     if (!of_agents || slots < 2 || row->height <= certain) return;
-    row->agents_ordered = order != NULL && order->known;
+    row->agents_ordered = order != NULL && order->known && row->buffer_count <= ORDERED_MAX;
     row->agents_apart = !row->agents_ordered;
     if (row->agents_ordered) return;
     row->bound = spad__min(row->bound, certain);

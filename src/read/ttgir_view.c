@@ -167,7 +167,7 @@ void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_value before = value;
     const int ring = is_whole_ring(t, &value) ? 1 : 0;
-    int order[SPAD__TTGIR_RANK];
+    int order[SPAD__TTGIR_RANK] = {0};
     if (!read_order(t, op, value.view.rank + ring, order)) {
         value.view.reshaped = true; /* all of it, in an order that is not known */
     } else if (ring == 1 && order[0] != 0) {

@@ -568,8 +568,34 @@ static void values_begin_with_whole_writes(void **state) {
     }
 }
 
+/* An order of too many buffers is left out, and says nothing about other layouts. */
+static void many_buffers_are_not_called_ordered(void **state) {
+    (void)state;
+    enum { TENSORS = 4097 };
+    test_text text;
+    test_text_init(&text);
+    test_text_put(&text, "kernel k on sm_90\n");
+    for (int i = 0; i < TENSORS; i++) test_text_put(&text, "tensor t%d : shared u8 (16)\n", i);
+    test_text_put(&text, "agent p {\n");
+    for (int i = 0; i < TENSORS; i++) test_text_put(&text, "simt w writes t%d\n", i);
+    test_text_put(&text, "}\n");
+    spad_kernel *k = test_parse(text.bytes);
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    assert_int_equal(row->height, TENSORS * 16);
+    assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
+    assert_int_equal(row->bound, 16);
+    assert_true(row->agents_apart && !row->agents_ordered);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    test_text_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_buffers_are_not_called_ordered),
         cmocka_unit_test(values_begin_with_whole_writes),
         cmocka_unit_test(bytes_of_threads_are_no_place_for_a_copy),
         cmocka_unit_test(tensor_memory_is_shared_with_fences),

@@ -359,7 +359,7 @@ static void forbid_values(orderer *o, const tensor_value *a, const tensor_value 
 }
 
 /* Is all known about two members that comparisons of their values can tell? */
-static bool is_settled(const orderer *o, int32_t a, int32_t b) {
+static bool is_pair_settled(const orderer *o, int32_t a, int32_t b) {
     const size_t n = o->out->members;
     if (o->out->shared[(size_t)a * n + (size_t)b] != 0) return false;
     const bool first = is_barrier(o, a) && (!is_barrier(o, b) || a < b);
@@ -376,7 +376,7 @@ static void find_uneven(orderer *o) {
         for (int32_t b = 0; b < members; b++) {
             if (a == b || !o->out->used[a] || !o->out->used[b]) continue;
             const bool apart = o->out->shared[a * members + b] == 0;
-            if (apart && !is_settled(o, a, b)) o->out->uneven[a] = o->out->uneven[b] = 1;
+            if (apart && !is_pair_settled(o, a, b)) o->out->uneven[a] = o->out->uneven[b] = 1;
         }
     }
 }
@@ -488,7 +488,7 @@ static spad_status compare_use(orderer *o, const value_use *use, spad_error *err
         const tensor_value *other = &o->values.items[v];
         if (other->newest_use < 0 || other->member == value->member) continue;
         if (other->rank < value->rank || are_elsewhere(o, value, other)) continue;
-        if (is_settled(o, value->member, other->member)) continue;
+        if (is_pair_settled(o, value->member, other->member)) continue;
         bool before = other->rank > value->rank && !lasts;
         if (before) status = is_before_value(o, use, other, &before, error);
         if (!before) forbid_values(o, value, other);

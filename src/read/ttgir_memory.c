@@ -62,13 +62,6 @@ int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__add(offset, t->call_base, &offset) ? offset : -1;
 }
 
-bool spad__ttgir_fold_scales(int64_t *dims) {
-    enum { LANES = 128, ROWS = 32 };
-    const int64_t groups = dims[0] > ROWS ? dims[0] / ROWS : 1;
-    dims[0] = LANES;
-    return spad__mul(groups, dims[1], &dims[1]);
-}
-
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
                         spad__ttgir_space space, spad__ttgir_buffer *b) {
     int rank;

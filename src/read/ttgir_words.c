@@ -194,6 +194,13 @@ bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) 
                          "#ttng.tensor_memory_scales_encoding");
 }
 
+bool spad__ttgir_fold_scales(int64_t *dims) {
+    enum { LANES = 128, ROWS = 32 };
+    const int64_t groups = dims[0] > ROWS ? dims[0] / ROWS : 1;
+    dims[0] = LANES;
+    return spad__mul(groups, dims[1], &dims[1]);
+}
+
 /* ---- locations ------------------------------------------------------------------------ */
 
 enum { LOCATIONS_DEEP = 16 };

@@ -352,7 +352,7 @@ def test_recorder_has_every_statement():
 
 
 def test_recorder_has_fences_by_kind():
-    assert set(spad.Target("sm_90").fences) == {"shared", "global", "wgmma"}
+    assert set(spad.Target("sm_90").fences) == {"shared", "global", "wgmma", "mbarrier"}
     assert spad.Target("sm_100").fences["tcgen05"]["kind"] == "threads"
 
     def product(fence):

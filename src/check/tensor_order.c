@@ -64,6 +64,7 @@ typedef struct tensor_value {
     int64_t part;       /* of an mbarrier: its element */
     int32_t number;     /* among those of its member, from 0 */
     int32_t rank;       /* of its first access */
+    int32_t whole;      /* the operation that writes all of it first; -1: none */
     int32_t newest_use; /* -1: it is not compared */
     int32_t older;      /* value of the tensor; -1: none */
     int32_t init;       /* events of an mbarrier; -1: none */
@@ -92,6 +93,10 @@ typedef struct orderer {
 
 static const spad_walk_access *ranked_walk_access(const orderer *o, const ranked_access *ranked) {
     return &o->order.events.accesses.items[ranked->access];
+}
+
+static bool is_operation(const orderer *o, int32_t event) {
+    return o->order.events.items.items[event].kind == SPAD_WALK_OPERATION;
 }
 
 static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
@@ -163,6 +168,8 @@ static bool list_values(orderer *o) {
             .slot = access->slot,
             .number = o->counts[access->home]++,
             .rank = current < 0 && has_role(o, access->home, SPAD_TENSOR_INPUT) ? -1 : ranked->rank,
+            .whole =
+                is_whole_write(o, ranked) && is_operation(o, ranked->event) ? ranked->event : -1,
             .newest_use = -1,
             .older = o->newest[access->home],
             .init = -1,
@@ -196,6 +203,7 @@ static bool add_barrier_life(orderer *o, int32_t event) {
                          .part = object->element,
                          .number = o->counts[member]++,
                          .rank = rank_of_sync(o, event),
+                         .whole = -1,
                          .newest_use = -1,
                          .older = -1,
                          .init = event,
@@ -398,10 +406,6 @@ static void keep_outputs(orderer *o) {
     }
 }
 
-static bool is_operation(const orderer *o, int32_t event) {
-    return o->order.events.items.items[event].kind == SPAD_WALK_OPERATION;
-}
-
 /* The invalidate is generic: what a unit writes there needs a proxy fence after it. */
 static spad_status is_life_fenced(orderer *o, const value_use *use, const value_use *other,
                                   bool *fenced, spad_error *error) {
@@ -415,7 +419,8 @@ static spad_status is_life_fenced(orderer *o, const value_use *use, const value_
 }
 
 /* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
- * warning, and no reason to keep tensors apart. */
+ * warning, and no reason to keep tensors apart. After a write of all of a tile, others need a fence
+ * after that one, whatever was there before. */
 static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
                               bool *fenced, spad_error *error) {
     const spad__fence_pair pair = {.first = use->last,
@@ -426,8 +431,9 @@ static spad_status are_fenced(orderer *o, const value_use *use, const value_use 
     spad__fence_need need;
     bool lacking = false;
     spad_status status = SPAD_OK;
+    const int32_t whole = o->values.items[other->value].whole;
     *fenced = true;
-    if (!is_operation(o, other->first)) return SPAD_OK;
+    if (!is_operation(o, other->first) || (whole >= 0 && whole != other->first)) return SPAD_OK;
     if (is_barrier(o, o->values.items[use->value].member))
         return is_life_fenced(o, use, other, fenced, error);
     if (!is_operation(o, use->last)) return SPAD_OK;

@@ -215,6 +215,26 @@ static bool have_same_errors(const spad_check *a, const spad_check *b) {
     }
 }
 
+/* A kernel that is run without loops has an error in each round: more than a check shows. */
+enum { ERRORS_MAX = 1 << 14 };
+
+/* Do the proposal and the layout from the text have the same errors? */
+static spad_status compare_errors(proposal *p, bool *same, spad_error *error) {
+    const spad_check_options shown = p->check_options;
+    spad_check *ours = NULL;
+    spad_check *plain = NULL;
+    *same = have_same_errors(p->check, p->plain_check);
+    if (*same || (!p->check->full && !p->plain_check->full)) return SPAD_OK;
+    p->check_options.finding_limit = ERRORS_MAX;
+    spad_status status = check_with(p, &ours, p->shared, error);
+    if (status == SPAD_OK) status = check_with(p, &plain, p->plain, error);
+    if (status == SPAD_OK) *same = have_same_errors(ours, plain);
+    spad_check_destroy(ours);
+    spad_check_destroy(plain);
+    p->check_options = shown;
+    return status;
+}
+
 /* Is the proposal as good as proved? */
 static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     *taken = !uses_order(p->shared);
@@ -228,8 +248,8 @@ static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     if (status != SPAD_OK) return status;
     p->in_doubt = strength == 0;
     p->too_weak = !p->in_doubt && strength < strength_of(p->plain_check);
-    *taken = p->in_doubt ? have_same_errors(p->check, p->plain_check) : !p->too_weak;
-    return SPAD_OK;
+    *taken = !p->too_weak;
+    return p->in_doubt ? compare_errors(p, taken, error) : SPAD_OK;
 }
 
 static void drop_proposal(proposal *p) {

@@ -402,6 +402,32 @@ static void errors_elsewhere_do_not_keep_tiles_apart(void **state) {
     }
 }
 
+/* More errors than a check shows are compared as well. */
+static void many_errors_do_not_keep_tiles_apart(void **state) {
+    (void)state;
+    test_text text;
+    test_text_init(&text);
+    test_text_put(&text, "kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
+                         "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                         "tensor u : shared u8 (64)\nagent p {\n");
+    for (int i = 0; i < SPAD_CHECK_FINDINGS + 10; i++) test_text_put(&text, "simt e reads u\n");
+    test_text_put(&text, "simt w writes a\nsimt r reads a writes o[0]\n"
+                         "simt w writes b\nsimt r reads b writes o[1]\n}\n");
+    spad_kernel *k = test_parse(text.bytes);
+    spad_error error;
+    spad_layout *layout;
+    spad_check *check;
+    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    assert_int_equal(row->height, 64);
+    assert_true(row->agents_in_doubt);
+    assert_int_equal(spad_check_finding_count(check), SPAD_CHECK_FINDINGS);
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    test_text_free(&text);
+}
+
 /* A race beside an arrival that may be late is found as well. */
 static void late_arrivals_hide_no_races(void **state) {
     (void)state;
@@ -459,6 +485,7 @@ int main(void) {
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
         cmocka_unit_test(halves_that_never_run_need_nothing),
         cmocka_unit_test(errors_elsewhere_do_not_keep_tiles_apart),
+        cmocka_unit_test(many_errors_do_not_keep_tiles_apart),
         cmocka_unit_test(late_arrivals_hide_no_races),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -14,6 +14,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -347,34 +348,84 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
 
 /* ---- barriers in memory ------------------------------------------------------------ */
 
-/* Mbarriers that are needed for a part of the program take turns in their bytes. Operations have
- * times here and statements have none, so such a box is drawn all the time: they are a family. */
+/* Mbarriers that the planner has put into the same bytes take turns there. Operations have times
+ * here and statements have none, so their boxes may be drawn at one time: they are a family. */
 static int64_t family_of_barrier(const drawer *d, const spad_layout_buffer *buffer, size_t space) {
-    const int64_t end = (int64_t)spad_kernel_statement_count(d->kernel) + 1;
-    const bool brief = buffer->begin > 0 || buffer->end < end;
-    return brief ? d->family + (int64_t)space : SPAD_NO_FAMILY;
+    return buffer->mode == SPAD_MODE_AUTO ? d->family + (int64_t)space : SPAD_NO_FAMILY;
+}
+
+/* Times that tiles are drawn over the bytes of an mbarrier. */
+typedef struct drawn_time {
+    int64_t begin;
+    int64_t end;
+} drawn_time;
+
+typedef SPAD_ARRAY(drawn_time) drawn_times;
+
+static int compare_times(const void *left, const void *right) {
+    const drawn_time *a = left;
+    const drawn_time *b = right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static spad_rect rect_of_barrier(const spad_layout_buffer *buffer) {
+    spad_rect rect = buffer->rect;
+    rect.bytes = spad__max(buffer->taken, buffer->rect.bytes);
+    return rect;
+}
+
+/* In the order of their begins. Where the kernel has placed the mbarrier, tiles in its bytes are
+ * shown as they are. False: no memory. */
+static bool list_times_of_tiles(const drawer *d, const spad_layout_buffer *buffer, size_t space,
+                                size_t tiles, drawn_times *times) {
+    const spad_rect rect = rect_of_barrier(buffer);
+    for (size_t i = d->first_box; i < tiles && buffer->mode == SPAD_MODE_AUTO; i++) {
+        const spad_report_box *box = &d->report->boxes.items[i];
+        if (box->space != space || !spad_rect_overlaps(box->rect, rect)) continue;
+        if (!spad__array_reserve(&d->report->host, times, 1)) return false;
+        times->items[times->count++] = (drawn_time){box->begin, box->end};
+    }
+    if (times->count > 0) qsort(times->items, times->count, sizeof *times->items, compare_times);
+    return true;
 }
 
 static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size_t space,
-                               int64_t end, spad_error *error) {
+                               drawn_time time, spad_error *error) {
     const spad_kernel_sync *sync = spad_kernel_get_sync(d->kernel, (size_t)buffer->sync);
-    spad_report_box box = {.name = buffer->name,
-                           .mode = buffer->mode,
-                           .space = space,
-                           .rect = buffer->rect,
-                           .padding = buffer->padding,
-                           .begin = 0,
-                           .end = end,
-                           .family = family_of_barrier(d, buffer, space),
-                           .line = sync->location.line};
-    box.rect.bytes = spad__max(buffer->taken, buffer->rect.bytes);
-    return spad_report_add_box(d->report, &box, error);
+    const spad_report_box box = {.name = buffer->name,
+                                 .mode = buffer->mode,
+                                 .space = space,
+                                 .rect = rect_of_barrier(buffer),
+                                 .padding = buffer->padding,
+                                 .begin = time.begin,
+                                 .end = time.end,
+                                 .family = family_of_barrier(d, buffer, space),
+                                 .line = sync->location.line};
+    return time.begin < time.end ? spad_report_add_box(d->report, &box, error) : SPAD_OK;
+}
+
+/* An mbarrier that the planner has put over tiles is alive at other times than they are, as the
+ * check has proved: it is drawn where they are not. */
+static spad_status add_barrier_between(drawer *d, const spad_layout_buffer *buffer, size_t space,
+                                       size_t tiles, int64_t end, spad_error *error) {
+    drawn_times times = {0};
+    const bool listed = list_times_of_tiles(d, buffer, space, tiles, &times);
+    spad_status status = listed ? SPAD_OK : spad__fail_host_memory(error);
+    int64_t from = 0;
+    for (size_t i = 0; i < times.count && status == SPAD_OK; i++) {
+        status = add_barrier(d, buffer, space, (drawn_time){from, times.items[i].begin}, error);
+        from = spad__max(from, times.items[i].end);
+    }
+    if (status == SPAD_OK) status = add_barrier(d, buffer, space, (drawn_time){from, end}, error);
+    spad__array_free(&d->report->host, &times);
+    return status;
 }
 
 /* What the layout places beside tensors is drawn all the time. */
 static spad_status draw_barriers(drawer *d, spad_error *error) {
+    const size_t tiles = d->report->boxes.count;
     int64_t end = 1;
-    for (size_t i = d->first_box; i < d->report->boxes.count; i++) {
+    for (size_t i = d->first_box; i < tiles; i++) {
         end = spad__max(end, d->report->boxes.items[i].end);
     }
     for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
@@ -383,7 +434,8 @@ static spad_status draw_barriers(drawer *d, spad_error *error) {
             const spad_layout_buffer *buffer =
                 spad_layout_get_buffer(d->layout, space->first_buffer + i);
             if (buffer->sync < 0) continue;
-            const spad_status status = add_barrier(d, buffer, space->space, end, error);
+            const spad_status status =
+                add_barrier_between(d, buffer, space->space, tiles, end, error);
             if (status != SPAD_OK) return status;
         }
     }

@@ -321,6 +321,34 @@ static void shared_mbarriers_are_drawn_without_conflicts(void **state) {
     HALVES "if " condition \
            " { simt idle } else { simt w writes a\n simt r reads a }\nsimt r reads b\n"
 
+/* Nor where one is over a tile: it is drawn while the tile is not. */
+static void mbarriers_over_tiles_are_drawn_without_conflicts(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        COPY FILL_X USE_B USE_C,
+        COPY "for i in 0..N {\n if i % 2 == 0 {\n" USE_B FILL_X "}\n else {\n" USE_C "}\n}\n",
+        COPY "barrier all count 2\nagent p {\n" USE_B "sync all\n}\n"
+             "agent q {\nsync all\n" FILL_X USE_C "}\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *k = test_parse(texts[i]);
+        spad_error error;
+        spad_layout *layout;
+        spad_report *report;
+        spad_report_space facts;
+        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+        assert_int_equal(spad_layout_get_space(layout, 0)->height, 64);
+        assert_ok(spad_report_create(&report, spad_kernel_get_target(k), NULL, &error), &error);
+        assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
+        const size_t space = spad_layout_get_space(layout, 0)->space;
+        assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
+        assert_int_equal(facts.conflicts, 0);
+        spad_report_destroy(report);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 static void halves_that_never_run_need_nothing(void **state) {
     (void)state;
     static const struct {
@@ -483,6 +511,7 @@ int main(void) {
         cmocka_unit_test(ranges_rule_out_halves),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
+        cmocka_unit_test(mbarriers_over_tiles_are_drawn_without_conflicts),
         cmocka_unit_test(halves_that_never_run_need_nothing),
         cmocka_unit_test(errors_elsewhere_do_not_keep_tiles_apart),
         cmocka_unit_test(many_errors_do_not_keep_tiles_apart),

@@ -151,6 +151,12 @@ static bool has_role(const orderer *o, int64_t home, unsigned role) {
     return false;
 }
 
+/* Has a slot its first value from the start? An input has one. Of a tile that is read before it is
+ * written, the bytes are not those of another one before: what that wrote would hide the error. */
+static bool begins_at_start(const orderer *o, const spad_walk_access *first) {
+    return (first->kind & SPAD_ACCESS_READ) != 0 || has_role(o, first->home, SPAD_TENSOR_INPUT);
+}
+
 static bool list_values(orderer *o) {
     const size_t tensors = o->out->count;
     for (size_t i = 0; i < tensors; i++) o->newest[i] = -1;
@@ -167,7 +173,7 @@ static bool list_values(orderer *o) {
             .space = o->kernel->tensors.items[access->home].space,
             .slot = access->slot,
             .number = o->counts[access->home]++,
-            .rank = current < 0 && has_role(o, access->home, SPAD_TENSOR_INPUT) ? -1 : ranked->rank,
+            .rank = current < 0 && begins_at_start(o, access) ? -1 : ranked->rank,
             .whole =
                 is_whole_write(o, ranked) && is_operation(o, ranked->event) ? ranked->event : -1,
             .newest_use = -1,

@@ -4,12 +4,12 @@
 shared memory of TileLang and ours, and seconds of the processor. The list says which kernels, and nothing of the projects is
 imported but their functions and the constants they use. No GPU is needed.
 
-    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
+    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--root FOLDER] [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
     PYTHONPATH=build/release/python python3 bench/tilelang_projects.py --table ROWS.json
 
-LIST.json is a list of objects:
+bench/tilelang_projects.json is the list of the table in docs/tilelang-load.md. A list has objects:
 
-    project     the folder of the checkout; its last part is the name in the table
+    project     the folder of the checkout, in --root; its last part is the name in the table
     commit      of the checkout, for the table
     file        of the kernel, in that folder
     kernel      the function: a prim_func, a function of tilelang.jit, or one that gives such a function
@@ -132,6 +132,7 @@ def table(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("list", type=Path, help="the list, or with --table the rows")
+    parser.add_argument("--root", type=Path, default=Path(), help="the folder of the checkouts")
     parser.add_argument("--only", default="", help="kernels whose project and name have this word")
     parser.add_argument("--chip", choices=CHIPS, help="this chip alone")
     parser.add_argument("--json", type=Path, help="the file for all rows")
@@ -145,6 +146,7 @@ def main():
         options.trees.mkdir(parents=True, exist_ok=True)
     found = []
     for case in json.loads(options.list.read_text(encoding="utf-8")):
+        case["project"] = str(options.root / case["project"])
         if options.only not in f"{Path(case['project']).name} {case['kernel']}":
             continue
         for chip in case.get("chips", CHIPS):

@@ -34,7 +34,7 @@ class Known:
 
     def __init__(self):
         self.datums = {}  # terms of a sum: Datum
-        self.dropped = set()  # terms of sums that are none
+        self.dropped = set()  # terms of sums that are no data
         self.tiles = {}  # buffer: the form of the guards around all of its accesses
         self.plain = set()  # buffers that are written outside of guards alone
         self.fixed = set()  # loop variables that count places of guards

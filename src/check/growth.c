@@ -247,7 +247,7 @@ static use use_of(const probe *l, size_t statement, size_t group) {
 typedef struct seen {
     bool starts_anew;       /* each run of a growing loop begins where the first did */
     bool carries_on;        /* each run goes on where the one before ended */
-    spad__refusal_kind why; /* it does not start anew */
+    spad__refusal_kind why; /* it does not restart */
     bool outside;           /* of a group in which it moves */
     int64_t beyond;         /* of places outside that move with the parameter */
 } seen;
@@ -296,7 +296,7 @@ static void deny(seen *s, spad__refusal_kind why) {
     s->starts_anew = false;
 }
 
-/* Second pass: how an index moves with the parameter. If runs start anew it stays inside of its
+/* Second pass: how an index moves with the parameter. If runs restart it stays inside of its
  * group, and outside it stays or moves as far as those inside. */
 static bool probe_carry(probe *l, size_t statement, spad_expr expr, marks m) {
     spad__form moves;
@@ -369,7 +369,7 @@ static bool probe_wait(probe *l, size_t statement, const spad_statement *s, bool
     return true;
 }
 
-/* After both passes: starts anew where that is possible, or carries on. */
+/* After both passes: restarts where that is possible, or carries on. */
 static bool settle_carry(probe *l, marks m, bool *carry, const char *name) {
     const seen *s = &m.seen[m.column];
     carry[m.column] = !s->starts_anew && s->carries_on;

@@ -5,7 +5,7 @@
  * An mbarrier that the main program initialises and invalidates is needed from the first `init` of
  * its elements to the last `invalidate`, if
  *   - every element has one of each, and all of them are in the same block, which is no half of an
- *     `if`: so whoever passes the first passes the last;
+ *     `if`: an agent that passes the first passes the last;
  *   - no `break` leaves that block in between;
  *   - all uses are in between.
  * A use that the text puts there and that happens later is an error (SPAD-MBARRIER-LIFE), which

@@ -402,7 +402,7 @@ static void begin_tensor(spad_layout *layout, size_t number) {
     }
 }
 
-/* Outputs, whoever wrote them, are there at the end. */
+/* Outputs, no matter which agent wrote them, are live at the end. */
 static void end_tensor(spad_layout *layout, size_t number) {
     size_t first;
     size_t end;

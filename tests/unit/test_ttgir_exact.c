@@ -508,7 +508,7 @@ static void other_shapes_are_all_of_it(void **state) {
                                  " -> !ttg.memdesc<9223372036854775807x2xf16, #shared, #smem>\n"
                                  "    }\n" CLOSE,
          "a type of memory that is not known"},
-        /* an order that is none: no part of it is known */
+        /* an order that is no permutation: no part of it is known */
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_trans %x {order = array<i32: 0, 0>} : " S2
                             " -> " S2 "\n    %z = ttg.memdesc_subslice %y[32, 0] : " S2 " -> " HALF
                             "\n" CLOSE,

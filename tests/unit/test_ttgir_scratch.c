@@ -606,7 +606,7 @@ static void functions_are_read_where_they_are_called(void **state) {
     CHECK_FAULTS(faults);
 }
 
-/* Each function calls the next one twice: too many, and not for ever. */
+/* Each function calls the next one twice: too many, and the reader stops. */
 static void calls_have_a_limit(void **state) {
     (void)state;
     char text[8192];

@@ -197,8 +197,8 @@ static const spad__found *next_error(const spad_check *check, size_t *at) {
 
 /* Bytes may differ, and messages with them. */
 static bool is_same_error(const spad__found *a, const spad__found *b) {
-    return a->finding.code == b->finding.code && a->statement == b->statement &&
-           a->other == b->other && a->finding.count == b->finding.count &&
+    return a->finding.code == b->finding.code && a->pairs == b->pairs &&
+           a->finding.count == b->finding.count &&
            strcmp(a->finding.subject, b->finding.subject) == 0;
 }
 

@@ -19,7 +19,8 @@
 typedef struct spad__found {
     spad_finding finding;
     int64_t statement;
-    int64_t other; /* -1: none */
+    int64_t other;  /* -1: none */
+    uint64_t pairs; /* a sum of hashes: differs where other statements were counted */
 } spad__found;
 
 struct spad_check {

@@ -242,7 +242,7 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
     case SPAD__SCALAR_DATA: return unknown_expr(t, n, out, error);
     case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
     case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);
-    default: return unclear(t, "a value that changes in a way without an expression", error);
+    default: return unclear(t, "a value that changes irregularly", error);
     }
 }
 

@@ -519,8 +519,8 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     assert_int_equal(finding->severity, SPAD_SEVERITY_WARNING);
     assert_string_equal(
         finding->message,
-        "load goes through the async proxy to bytes [0, 64) of x, and no fence comes "
-        "between it and use, which does not");
+        "load accesses bytes [0, 64) of x through the async proxy after use accessed them "
+        "through the generic proxy, with no fence in between");
     spad_check_destroy(check);
 }
 

@@ -68,7 +68,7 @@ def _tell(kernel):
     for text in (kernel.unplaced and f"without Triton's addresses: {kernel.unplaced}",
                  info["unrolled"] and f"run with its sizes, without loops: no expression for {info['reason']}",
                  info["scratch"] and f"scratch memory of operations has no size in the text: {info['scratch']}",
-                 info["approximated"] and f"data decides, and here {info['approximated']}",
+                 info["approximated"] and f"data decides; it is assumed that {info['approximated']}",
                  info["skipped"] and f"with these sizes and this program_id, {info['skipped']}",
                  info["blocks"] > 1 and (f"what all {info['blocks']} blocks of a cluster do together" if info["together"]
                                          else f"what each of {info['blocks']} blocks of a cluster does")):

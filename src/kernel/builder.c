@@ -77,6 +77,7 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
         kernel->target = target;
         kernel->name = keep_text(kernel, name);
         kernel->about = keep_text(kernel, about != NULL ? about : "");
+        kernel->assumption = "";
     }
     if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
         !add_first_rows(kernel) || !keep_defines(builder, options)) {
@@ -201,6 +202,19 @@ spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *pa
     const spad_status status = find_param(&found, builder, param, error);
     if (status == SPAD_OK) found->any = true;
     return status;
+}
+
+spad_status spad_kernel_builder_assume(spad_kernel_builder *builder, const char *assumption,
+                                       spad_error *error) {
+    const spad_status status = need_top(builder, "an assumption", error);
+    if (status != SPAD_OK) return status;
+    if (builder->kernel->assumption[0] != '\0') {
+        return spad__fail(error, SPAD_ERR_NAME, "a second assumption: a kernel has one");
+    }
+    const char *kept = keep_text(builder->kernel, assumption);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    builder->kernel->assumption = kept;
+    return SPAD_OK;
 }
 
 spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,

@@ -46,6 +46,7 @@ struct spad_kernel {
     const spad_target *target;
     const char *name;
     const char *about;
+    const char *assumption; /* of what is said about it; "": it has none */
     const char *file;
     spad_amount grid;    /* 0: not stated */
     spad_amount cluster; /* blocks whose agents these are; 0: one */

@@ -92,6 +92,13 @@ static void put_params(kernel_writer *w) {
     }
 }
 
+static void put_assumption(kernel_writer *w) {
+    if (w->kernel->assumption[0] == '\0') return;
+    spad__out_string(&w->out, "assume ");
+    spad__out_quoted(&w->out, w->kernel->assumption);
+    spad__out_string(&w->out, "\n");
+}
+
 static void put_grid(kernel_writer *w) {
     if (w->kernel->grid.value == 0) return;
     spad__out_string(&w->out, "grid ");
@@ -697,6 +704,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     }
     spad__out_string(&w.out, "\n");
     put_params(&w);
+    put_assumption(&w);
     put_grid(&w);
     put_cluster(&w);
     put_regions(&w);

@@ -196,9 +196,53 @@ static void function_name(const spad__ttgir *t, char *name) {
     if (name[0] == '\0') strcpy(name, "kernel_of_triton");
 }
 
+static long line_of_op(const spad__ttgir *t, int32_t op) {
+    return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
+}
+
+/* Adds a sentence about the line of an operation, where there is one. */
+static size_t append_line(const spad__ttgir *t, char *text, size_t size, size_t used, int32_t op,
+                          const char *before, const char *after) {
+    if (op < 0) return used;
+    return spad__append(text, size, used, "%s%s in line %ld%s", used > 0 ? ", " : "", before,
+                        line_of_op(t, op), after);
+}
+
+/* What data decides, and the kernel has in one way only: executions of the program that are others
+ * are not in it. Returns the length of the text. */
+static size_t list_assumptions(const spad__ttgir *t, char *text, size_t size) {
+    char loaded[80];
+    size_t used = 0;
+    text[0] = '\0';
+    if (t->handed_op >= 0) {
+        used = spad__append(text, size, used,
+                            "cluster launch control hands out %lld tiles (clc_tiles)",
+                            (long long)t->handed_out);
+    }
+    used = append_line(t, text, size, used, t->inner_op, "the loop",
+                       " has the same number of rounds each time");
+    used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
+    used =
+        append_line(t, text, size, used, t->same_op, "the condition", " is the same in each round");
+    spad__ttgir_list_loaded(t, loaded, sizeof loaded);
+    if (loaded[0] == '\0') return used;
+    return spad__append(text, size, used, "%sloads of %s have the given value each time",
+                        used > 0 ? ", " : "", loaded);
+}
+
+/* These, and what is left out and changes no verdict. */
+static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
+    char *text = info->approximated;
+    const size_t size = sizeof info->approximated;
+    size_t used = list_assumptions(t, text, size);
+    used = append_line(t, text, size, used, t->unread_op, "the load",
+                       " is left out where its product is");
+    append_line(t, text, size, used, t->left_op, "the return", " is not taken");
+}
+
 static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const bool *used,
                             spad_error *error) {
-    char name[SPAD__TTGIR_NAME], about[160];
+    char name[SPAD__TTGIR_NAME], about[160], assumption[200];
     spad_define defines[DEFINES];
     spad_kernel_options options = *t->options;
     begin_pass(t, run);
@@ -216,6 +260,10 @@ static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const b
     const spad_status made =
         spad_kernel_builder_create(&t->builder, name, about, t->target, &options, error);
     if (made != SPAD_OK) return made;
+    if (list_assumptions(t, assumption, sizeof assumption) > 0) {
+        const spad_status assumed = spad_kernel_builder_assume(t->builder, assumption, error);
+        if (assumed != SPAD_OK) return assumed;
+    }
     return spad__ttgir_emit(t, out, t->m->source->file, error);
 }
 
@@ -258,41 +306,6 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
                  (long)first->line);
     }
     snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
-}
-
-static long line_of_op(const spad__ttgir *t, int32_t op) {
-    return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
-}
-
-/* Adds a sentence about the line of an operation, where there is one. */
-static size_t append_line(const spad__ttgir *t, char *text, size_t size, size_t used, int32_t op,
-                          const char *before, const char *after) {
-    if (op < 0) return used;
-    return spad__append(text, size, used, "%s%s in line %ld%s", used > 0 ? ", " : "", before,
-                        line_of_op(t, op), after);
-}
-
-/* What data decides, and has one value in the kernel. */
-static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
-    char loaded[80], *text = info->approximated;
-    const size_t size = sizeof info->approximated;
-    size_t used = 0;
-    if (t->handed_op >= 0) {
-        used = spad__append(text, size, used,
-                            "cluster launch control hands out %lld tiles (clc_tiles)",
-                            (long long)t->handed_out);
-    }
-    used =
-        append_line(t, text, size, used, t->inner_op, "the loop", " has as many rounds each time");
-    used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
-    used = append_line(t, text, size, used, t->same_op, "the condition", " is the same each time");
-    used = append_line(t, text, size, used, t->unread_op, "the load",
-                       " is left out where its product is");
-    used = append_line(t, text, size, used, t->left_op, "the return", " is not taken");
-    spad__ttgir_list_loaded(t, loaded, sizeof loaded);
-    if (loaded[0] == '\0') return;
-    spad__append(text, size, used, "%sloads of %s have the given value each time",
-                 used > 0 ? ", " : "", loaded);
 }
 
 /* What the program leaves out with these sizes. */

@@ -615,7 +615,8 @@ static void a_masked_copy_is_no_approximation(void **state) {
     spad_ttgir_info info;
     spad_error error;
     assert_ok(read_one(&kernel, text, &info, NULL, &error), &error);
-    assert_string_equal(info.approximated, "the loop in line 22 has as many rounds each time");
+    assert_string_equal(info.approximated,
+                        "the loop in line 22 has the same number of rounds each time");
     spad_kernel_destroy(kernel);
 }
 

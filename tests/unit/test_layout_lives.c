@@ -265,11 +265,17 @@ static void ranges_rule_out_halves(void **state) {
         {"i > 0 and i < 0", false},
         {"i < 0 or j > 7", false},
         {"i < 0 or j > 6", true},
+        /* numbers at the ends of 64 bits */
+        {"-L + 1 == -9223372036854775806", true},
+        {"-L + 1 > -9223372036854775806", false},
+        {"-L - 1 < -9223372036854775807", true},
+        {"L * -1 > -9223372036854775807", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         snprintf(text, sizeof text,
-                 "kernel k on sm_90\nparam N = 4\nparam M = 3 fixed\ntensor x : shared u8 (64)\n"
+                 "kernel k on sm_90\nparam N = 4\nparam M = 3 fixed\n"
+                 "param L = 9223372036854775807 fixed\ntensor x : shared u8 (64)\n"
                  "for i in 0..N {\n for j in 0..8 {\n  if %s {\n   simt w writes x\n"
                  "   simt r reads x\n  }\n }\n}\n",
                  cases[i].condition);

@@ -4,23 +4,13 @@
  * mbarriers, threads and registers of agents. The numbers are data of the target; 0 is not
  * known, and then nothing is examined. limits_run.c has what only a run shows.
  *
- * Declarations of objects have no statement: their findings have statement -2 - number, so that two
- * objects give two findings. O(declarations + statements + accesses).
+ * O(declarations + statements + accesses).
  */
 #include <stdio.h>
 
 #include "base/checked.h"
 #include "check/check.h"
 #include "kernel/kernel.h"
-
-static spad_status add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
-                                  spad_error *error) {
-    const spad_kernel_sync *row = &run->kernel->syncs.items[sync];
-    spad__finding_set_names(finding, row->name, NULL);
-    spad__point_finding(finding, row->location);
-    finding->number = (int64_t)sync;
-    return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
-}
 
 /* What the blocks of a cluster have together. */
 static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
@@ -40,7 +30,7 @@ static spad_status check_arrivals(spad__run *run, size_t sync, spad_error *error
                        "fewer threads arrive",
                        row->name, spad__grouped(row->count.value).text, run->kernel->target->name,
                        spad__grouped(most).text);
-    return add_about_sync(run, &finding, sync, error);
+    return spad__add_about_sync(run, &finding, sync, error);
 }
 
 /* ---- barriers ---------------------------------------------------------------------- */
@@ -97,7 +87,7 @@ static spad_status check_count(spad__run *run, size_t sync, spad_error *error) {
                            "'%s' waits for %lld threads, and a block of %s has at most %lld",
                            k->syncs.items[sync].name, (long long)count, k->target->name,
                            (long long)limits->threads);
-        return add_about_sync(run, &finding, sync, error);
+        return spad__add_about_sync(run, &finding, sync, error);
     }
     if (limits->warp > 0 && count % limits->warp != 0) {
         spad__finding_init(&finding, SPAD_FINDING_BARRIER_LIMIT,
@@ -106,7 +96,7 @@ static spad_status check_count(spad__run *run, size_t sync, spad_error *error) {
                            k->syncs.items[sync].name, (long long)count, k->target->name,
                            (long long)limits->warp,
                            (long long)((count / limits->warp + 1) * limits->warp));
-        status = add_about_sync(run, &finding, sync, error);
+        status = spad__add_about_sync(run, &finding, sync, error);
     }
     if (status != SPAD_OK || limits->warp == 0) return status;
     return check_contributions(run, sync, error);
@@ -124,7 +114,7 @@ static spad_status check_number(spad__run *run, size_t sync, int64_t *before, sp
                        "%lld barriers up to '%s', and a block of %s has %lld; use one again, or an "
                        "mbarrier",
                        (long long)*before, row->name, run->kernel->target->name, (long long)most);
-    return add_about_sync(run, &finding, sync, error);
+    return spad__add_about_sync(run, &finding, sync, error);
 }
 
 static spad_status check_syncs(spad__run *run, spad_error *error) {

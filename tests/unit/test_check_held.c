@@ -167,8 +167,11 @@ static const sample samples[] = {
      1, 0, SYNC},
     /* places that an mbarrier cannot have */
     {"kernel k on sm_90\nmbarrier m count 1 at 68\ninit m\n", 1, 0, SPAD_FINDING_MISALIGNED},
+    {"kernel k on sm_90\nmbarrier m count 1 at 68\nmbarrier n count 1 at 84\ninit m\ninit n\n", 2,
+     0, SPAD_FINDING_MISALIGNED},
     {"kernel k on sm_90\nmbarrier m[2] count 1 at 232440\ninit m[0]\n", 1, 0,
      SPAD_FINDING_OUT_OF_SPACE},
+    {"kernel k on sm_90\nmbarrier m count 1 at 232441\ninit m\n", 2, 0, SPAD_FINDING_OUT_OF_SPACE},
     {"kernel k on sm_90\nmbarrier m count 1 at 232440\ninit m\n", 0, 0, 0},
 };
 

@@ -3,7 +3,8 @@
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
  * layout_barriers.c the same for mbarriers, layout_like.c for tensors in several instances,
  * layout_given.c what has an address already, layout_solve.c asks the planner for one space,
- * layout_peak.c finds its peak, layout.c joins them, layout_query.c answers.
+ * layout_claims.c says what that proves, layout_peak.c finds the peak, layout.c joins them,
+ * layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
@@ -13,6 +14,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "spad/layout.h"
+
+/* Buffers of a space, beyond which an order of the caller is left out. */
+enum { SPAD__ORDERED_MAX = 4096 };
 
 /* Statements [begin, end) in which something is needed; empty: never. */
 typedef struct spad__slot_life {
@@ -84,7 +88,7 @@ bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffe
 bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
                             const spad_layout_buffer *b);
 /* Tensors like others are kept apart where any of them needs its bytes at the same time: where
- * their times differ, another layout may be lower. What is certain is each slot alone. */
+ * their times differ, another layout may be lower. */
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);
 
 /* The statements in which the bytes of an mbarrier are needed. */
@@ -98,6 +102,17 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
 
 /* Places the planned buffers of a space that has some, around the others; fills in the row. */
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
+
+/* What the kernel has placed is in every layout, and outside the space it does not fit, whatever
+ * the planner says. */
+void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row);
+/* Bytes that every layout has: those of each slot alone, and what the kernel has placed itself. */
+int64_t spad__layout_certain_bytes(const spad_layout *layout, const spad_layout_space *row);
+/* Claims no more than a bound says: takes back verdicts that rest on a higher one. */
+void spad__layout_lower_bound(const spad_layout *layout, spad_layout_space *row, int64_t bound);
+/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
+ * An order of the tensors settles it, where it is not left out. */
+void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row);
 
 /* The live peak of a space: the most bytes of one lane that are needed at one statement, and the
  * first such statement. Unchanged where a buffer has no place, or nothing is needed. */

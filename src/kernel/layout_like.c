@@ -100,20 +100,12 @@ bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer 
 }
 
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
-    int64_t certain = 0;
+    const int64_t certain = spad__layout_certain_bytes(layout, row);
     bool joined = false;
-    if (!layout->widened) return;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        const bool planned = i < row->planned_count;
-        joined =
-            joined || (planned && buffer->tensor >= 0 && layout->next_like[buffer->tensor] >= 0);
-        certain =
-            spad__max(certain, planned ? buffer->rect.bytes : buffer->rect.byte + buffer->taken);
+    if (!layout->widened || row->height <= certain) return;
+    for (size_t i = 0; i < row->planned_count; i++) {
+        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        joined = joined || (tensor >= 0 && layout->next_like[tensor] >= 0);
     }
-    if (!joined || row->height <= certain) return;
-    row->bound = spad__min(row->bound, certain);
-    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
-    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
-        row->verdict = SPAD_PLAN_UNKNOWN;
+    if (joined) spad__layout_lower_bound(layout, row, certain);
 }

@@ -130,6 +130,10 @@ static void lower_layouts_with_mbarriers_over_tiles_are_not_excluded(void **stat
     assert_int_equal(
         bound_of("mbarrier full count 1 at 0", TILE_USES LIFE, " at 0", 1024, SPAD_PLAN_OPTIMAL),
         1024);
+    /* what the kernel places outside of the memory fits in no layout */
+    assert_int_equal(bound_of("mbarrier full count 1 at 0", TILE_USES LIFE, " at 400000", 401024,
+                              SPAD_PLAN_INFEASIBLE),
+                     401024);
 }
 
 /* ---- mbarriers over tiles ----------------------------------------------------------- */

@@ -87,8 +87,12 @@ bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffe
 /* May they share bytes for that in this layout? */
 bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
                             const spad_layout_buffer *b);
+/* The first instance of a space, which is solved before it; NULL: it is the first, or that has no
+ * buffers. */
+const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space);
 /* Tensors like others are kept apart where any of them needs its bytes at the same time: where
- * their times differ, another layout may be lower. */
+ * their times differ, another layout may be lower. And the bytes that a tensor has because another
+ * one has them may be others in another layout. */
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);
 
 /* The statements in which the bytes of an mbarrier are needed. */

@@ -27,7 +27,8 @@ void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row)
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         row->height = spad__max(row->height, top_of(buffer));
         if (is_outside(row, buffer)) row->verdict = SPAD_PLAN_INFEASIBLE;
-        if (buffer->begin < buffer->end) row->bound = spad__max(row->bound, top_of(buffer));
+        if (buffer->mode != SPAD_MODE_AUTO && buffer->begin < buffer->end)
+            row->bound = spad__max(row->bound, top_of(buffer));
     }
 }
 

@@ -99,13 +99,69 @@ bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer 
     return spad__layout_in_turns(layout, a, b) && (tensors || layout->options.order->barriers);
 }
 
-void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
-    const int64_t certain = spad__layout_certain_bytes(layout, row);
-    bool joined = false;
-    if (!layout->widened || row->height <= certain) return;
+/* ---- what is claimed ----------------------------------------------------------------- */
+
+const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space) {
+    const spad_space *rules = &layout->kernel->target->spaces[space];
+    for (size_t i = 0; rules->instance > 0 && i < layout->space_count; i++)
+        if (layout->spaces[i].row.space == rules->instance_of) return &layout->spaces[i];
+    return NULL;
+}
+
+/* Has the planner placed a tensor that others, needed at other times, are like? */
+static bool has_widened(const spad_layout *layout, const spad_layout_space *row) {
+    if (!layout->widened) return false;
     for (size_t i = 0; i < row->planned_count; i++) {
         const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
-        joined = joined || (tensor >= 0 && layout->next_like[tensor] >= 0);
+        if (tensor >= 0 && layout->next_like[tensor] >= 0) return true;
     }
-    if (joined) spad__layout_lower_bound(layout, row, certain);
+    return false;
+}
+
+/* Has it buffers whose places the planner has chosen in the first instance? */
+static bool has_copies(const spad_layout *layout, const spad_layout_space *row) {
+    for (size_t i = row->planned_count; i < row->buffer_count; i++)
+        if (layout->buffers.items[row->first_buffer + i].mode == SPAD_MODE_AUTO) return true;
+    return false;
+}
+
+/* Is all of a buffer of the first instance in another one as well? */
+static bool has_copy(const spad_layout *layout, const spad_layout_buffer *buffer,
+                     int64_t instance) {
+    const spad_kernel *k = layout->kernel;
+    if (buffer->tensor < 0) {
+        const spad_kernel_sync *sync = &k->syncs.items[buffer->sync];
+        return sync->each_block && instance < sync->dims.items[0].value;
+    }
+    int64_t like = layout->next_like[buffer->tensor];
+    while (like >= 0 && k->target->spaces[k->tensors.items[like].space].instance != instance)
+        like = layout->next_like[like];
+    for (int64_t s = 0; like >= 0 && s < buffer->slots; s++) {
+        const spad__slot_life *life =
+            &layout->lives[layout->first_slots[like] + (size_t)(buffer->slot + s)];
+        if (life->begin == life->end) return false;
+    }
+    return like >= 0;
+}
+
+/* An instance that has all buffers of the first one is as high, but for what these are rounded up
+ * by. 0: it has not all. */
+static int64_t bound_of_first(const spad_layout *layout, const spad_layout_space *row) {
+    const spad__layout_space *first = spad__layout_first_instance(layout, row->space);
+    const int64_t instance = layout->kernel->target->spaces[row->space].instance;
+    int64_t padding = 0;
+    for (size_t i = 0; first != NULL && i < first->row.buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[first->row.first_buffer + i];
+        if (!has_copy(layout, buffer, instance)) return 0;
+        padding = spad__max(padding, buffer->padding);
+    }
+    return first != NULL ? first->row.bound - padding : 0;
+}
+
+void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
+    const int64_t certain = spad__layout_certain_bytes(layout, row);
+    if (row->height <= certain) return;
+    if (has_widened(layout, row)) spad__layout_lower_bound(layout, row, certain);
+    if (has_copies(layout, row))
+        spad__layout_lower_bound(layout, row, spad__max(certain, bound_of_first(layout, row)));
 }

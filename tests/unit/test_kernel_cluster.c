@@ -225,6 +225,59 @@ static void other_times_prove_nothing(void **state) {
     }
 }
 
+/* Bytes of the second block that the first one has chosen are no proof: in another layout these may
+ * be lower. If it has all that the first block has, it is as high as that one. */
+static void copies_prove_what_the_first_block_does(void **state) {
+    (void)state;
+#define TILES                                                  \
+    "tensor a : shared u8 (64)\ntensor b : shared u8 (4096)\n" \
+    "tensor a_1 : shared[1] u8 (64) like a\n"
+#define SMALL HEAD TILES
+#define BOTH_TILES                                                                  \
+    TILES "tensor b_1 : shared[1] u8 (4096) like b\nsimt x writes a, a_1, b, b_1\n" \
+          "simt x reads a, a_1, b, b_1\n"
+#define BOTH HEAD BOTH_TILES
+    static const struct {
+        const char *text;
+        int64_t height; /* of the second block */
+        int64_t bound;
+        spad_plan_verdict verdict;
+    } cases[] = {
+        {PAIR "simt x writes b_1\nsimt x reads b_1\nsimt x writes a_1\nsimt x reads a_1\n", 16384,
+         8192, SPAD_PLAN_FEASIBLE},
+        /* a could be at byte 0: it is needed before b, or below it */
+        {SMALL "simt x writes a\nsimt x reads a\nsimt x writes b\nsimt x reads b\n"
+               "simt x writes a_1\nsimt x reads a_1\n",
+         4160, 64, SPAD_PLAN_FEASIBLE},
+        {SMALL "simt x writes a, a_1, b\nsimt x reads a, a_1, b\n", 4160, 64, SPAD_PLAN_FEASIBLE},
+        {BOTH, 4160, 4160, SPAD_PLAN_OPTIMAL},
+        {BOTH "tensor o : shared[1] u8 (128)\nsimt x writes o\nsimt x reads o\n", 4160, 4160,
+         SPAD_PLAN_OPTIMAL},
+        /* of a ring all slots, and of mbarriers those of each block */
+        {HEAD "tensor a : shared u8 [4] (64) ring 2\ntensor a_1 : shared[1] u8 [4] (64) like a\n"
+              "for i in 0..4 {\nsimt x writes a[i], a_1[i]\nsimt x reads a[i], a_1[i]\n}\n",
+         128, 128, SPAD_PLAN_OPTIMAL},
+        {HEAD "tensor a : shared u8 [2] (64)\ntensor a_1 : shared[1] u8 [2] (64) like a\n"
+              "tensor b : shared u8 (64)\nsimt x writes a[0], a[1], a_1[1], b\n"
+              "simt x reads a[0], a[1], a_1[1], b\n",
+         128, 64, SPAD_PLAN_FEASIBLE},
+        {HEAD "mbarrier m[2, 2] count 1 each block\n" BOTH_TILES, 4176, 4176, SPAD_PLAN_OPTIMAL},
+        {HEAD "mbarrier m[2] count 1\n" BOTH_TILES, 4160, 4096, SPAD_PLAN_FEASIBLE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        spad_layout *layout = lay_out(kernel, NULL);
+        const spad_layout_space *row = row_of(layout, "shared[1]");
+        print_message("case %zu: %lld, at least %lld\n", i, (long long)row->height,
+                      (long long)row->bound);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->bound, cases[i].bound);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* What does not fit has no place in any block. */
 static void too_much_has_no_place(void **state) {
     (void)state;
@@ -345,6 +398,7 @@ int main(void) {
         cmocka_unit_test(one_program_has_one_set_of_bytes),
         cmocka_unit_test(order_counts_in_all_blocks),
         cmocka_unit_test(other_times_prove_nothing),
+        cmocka_unit_test(copies_prove_what_the_first_block_does),
         cmocka_unit_test(too_much_has_no_place),
         cmocka_unit_test(limits_are_those_of_each_block),
         cmocka_unit_test(bytes_are_held_in_each_block),

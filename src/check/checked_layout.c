@@ -259,11 +259,17 @@ static void drop_proposal(proposal *p) {
     p->check = NULL;
 }
 
+/* Has it places by the order, or those of the first instance, which has? */
+static bool rests_on_order(const spad_layout *layout, const spad__layout_space *space) {
+    const spad__layout_space *first = spad__layout_first_instance(layout, space->row.space);
+    return space->ordered || (first != NULL && first->ordered);
+}
+
 /* Nothing is claimed about the order of a kernel that has errors. */
 static void mark_doubt(spad_layout *layout) {
     for (size_t i = 0; i < layout->space_count; i++) {
         spad_layout_space *row = &layout->spaces[i].row;
-        if (!layout->spaces[i].ordered) continue;
+        if (!rests_on_order(layout, &layout->spaces[i])) continue;
         row->agents_in_doubt = true;
         if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
         if (row->verdict == SPAD_PLAN_INFEASIBLE) row->verdict = SPAD_PLAN_UNKNOWN;

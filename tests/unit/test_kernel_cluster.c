@@ -278,6 +278,32 @@ static void copies_prove_what_the_first_block_does(void **state) {
     }
 }
 
+/* Nothing is claimed about the order of a kernel with errors, nor of a block that has its bytes
+ * from there: here p may arrive after the end of m. */
+static void errors_put_all_blocks_in_doubt(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(
+        HEAD "mbarrier m[2, 1] count 1 each block\ntensor o : global u8 [4] (64) output\n"
+             "tensor a : shared u8 (64)\ntensor a_1 : shared[1] u8 (64) like a\n"
+             "tensor b : shared u8 (64)\ntensor b_1 : shared[1] u8 (64) like b\n"
+             "init m[0, 0]\ninit m[1, 0]\nagent p { arrive m[0, 0] }\nagent q {\n"
+             "invalidate m[0, 0]\nsimt x writes a\nsimt x reads a writes o[0]\nsimt x writes b\n"
+             "simt x reads b writes o[1]\n}\nagent r {\nsimt x writes a_1\n"
+             "simt x reads a_1 writes o[2]\nsimt x writes b_1\nsimt x reads b_1 writes o[3]\n}\n");
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create_checked(&layout, NULL, kernel, NULL, NULL, &error), &error);
+    static const char *const spaces[] = {"shared", "shared[1]"};
+    for (size_t i = 0; i < 2; i++) {
+        const spad_layout_space *row = row_of(layout, spaces[i]);
+        assert_int_equal(row->height, 64 + 8);
+        assert_true(row->agents_in_doubt);
+        assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
+    }
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* What does not fit has no place in any block. */
 static void too_much_has_no_place(void **state) {
     (void)state;
@@ -399,6 +425,7 @@ int main(void) {
         cmocka_unit_test(order_counts_in_all_blocks),
         cmocka_unit_test(other_times_prove_nothing),
         cmocka_unit_test(copies_prove_what_the_first_block_does),
+        cmocka_unit_test(errors_put_all_blocks_in_doubt),
         cmocka_unit_test(too_much_has_no_place),
         cmocka_unit_test(limits_are_those_of_each_block),
         cmocka_unit_test(bytes_are_held_in_each_block),

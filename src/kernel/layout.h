@@ -9,6 +9,7 @@
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
 
+#include "base/checked.h"
 #include "base/interval.h"
 #include "base/limit.h"
 #include "base/memory.h"
@@ -23,6 +24,17 @@ typedef struct spad__slot_life {
     int64_t begin;
     int64_t end;
 } spad__slot_life;
+
+/* Needed in another life as well, and in between. */
+static inline void spad__slot_need(spad__slot_life *slot, spad__slot_life life) {
+    if (life.begin == life.end) return;
+    if (slot->begin == slot->end) {
+        *slot = life;
+    } else {
+        slot->begin = spad__min(slot->begin, life.begin);
+        slot->end = spad__max(slot->end, life.end);
+    }
+}
 
 /* One space while its problem is put together and afterwards. */
 typedef struct spad__layout_space {

@@ -22,12 +22,7 @@ static void join_lives(spad_layout *layout, size_t number, size_t other) {
         const spad__slot_life *one = &layout->lives[layout->first_slots[number] + s];
         if (one->begin == one->end) continue;
         layout->widened = layout->widened || one->begin != all->begin || one->end != all->end;
-        if (all->begin == all->end) {
-            *all = *one;
-        } else {
-            all->begin = spad__min(all->begin, one->begin);
-            all->end = spad__max(all->end, one->end);
-        }
+        spad__slot_need(all, *one);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "check/check.h"
 #include "kernel/kernel.h"
+#include "kernel/place.h"
 
 /* What the blocks of a cluster have together. */
 static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
@@ -279,11 +280,6 @@ static spad_status check_cluster(spad__run *run, size_t tensor, spad_error *erro
     return spad__add_about(run, &finding, (int64_t)tensor, error);
 }
 
-/* The number of the row of instance 0. */
-static size_t base_of(const spad_target *target, size_t space) {
-    return target->spaces[space].instance > 0 ? target->spaces[space].instance_of : space;
-}
-
 /* What the agents use of one space that belongs to cores: the access that came first of each. */
 static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, spad_error *error) {
     const spad_kernel *k = run->kernel;
@@ -295,7 +291,7 @@ static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, s
         for (size_t a = s->first_access; a < s->first_access + s->access_count; a++) {
             const spad_kernel_access *access = &k->accesses.items[a];
             const spad_kernel_tensor *tensor = &k->tensors.items[access->tensor];
-            if (base_of(k->target, tensor->space) != base) continue;
+            if (spad__first_instance(k->target, tensor->space) != base) continue;
             int64_t *first = &firsts[s->agent];
             if (*first < 0) *first = (int64_t)a;
             const spad_kernel_access *before = &k->accesses.items[*first];

@@ -64,8 +64,8 @@ static spad_status add_placed_barriers(spad_layout *layout, size_t space, spad_e
     size_t shared;
     spad_status status = SPAD_OK;
     const spad_space *row = &k->target->spaces[space];
-    const size_t base = row->instance > 0 ? row->instance_of : space;
-    if (!spad__barrier_space(k, &shared) || shared != base) return SPAD_OK;
+    const size_t first = spad__first_instance(k->target, space);
+    if (!spad__barrier_space(k, &shared) || shared != first) return SPAD_OK;
     for (size_t i = 0; i < k->syncs.count && status == SPAD_OK; i++) {
         const spad_kernel_sync *sync = &k->syncs.items[i];
         const int64_t blocks = sync->each_block ? sync->dims.items[0].value : 1;

@@ -27,6 +27,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 #include "check/causes.h"
 #include "check/check.h"
 #include "check/fences.h"
@@ -109,8 +110,8 @@ static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
 static int compare_ranks(const void *left, const void *right) {
     const ranked_access *a = left;
     const ranked_access *b = right;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->access > b->access) - (a->access < b->access);
+    const int order = spad__compare(a->rank, b->rank);
+    return order != 0 ? order : spad__compare(a->access, b->access);
 }
 
 /* All accesses, as they start in the run. */

@@ -7,8 +7,7 @@
  * layouts. By an order of the caller two tensors may share bytes if they, and those like them, may
  * in each instance. O(tensors like one x those like the other) for a pair.
  */
-#include <assert.h>
-
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
@@ -35,7 +34,8 @@ spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         if (tensor->like == 0) continue;
         const size_t other = (size_t)tensor->like - 1;
-        assert(k->tensors.items[other].slots == tensor->slots); /* it has the ring of the other */
+        spad__assert(k->tensors.items[other].slots ==
+                     tensor->slots); /* it has the ring of the other */
         layout->next_like[i] = layout->next_like[other];
         layout->next_like[other] = (int64_t)i;
         join_lives(layout, i, other);

@@ -22,7 +22,6 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
-#include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 #include "kernel/place.h"
@@ -273,9 +272,9 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
 static int compare_begins(const void *left, const void *right) {
     const spad__box *a = left;
     const spad__box *b = right;
-    if (a->life.begin != b->life.begin) return a->life.begin < b->life.begin ? -1 : 1;
-    if (a->rect.byte != b->rect.byte) return a->rect.byte < b->rect.byte ? -1 : 1;
-    return (a->rect.lane > b->rect.lane) - (a->rect.lane < b->rect.lane);
+    int order = spad__compare(a->life.begin, b->life.begin);
+    if (order == 0) order = spad__compare(a->rect.byte, b->rect.byte);
+    return order != 0 ? order : spad__compare(a->rect.lane, b->rect.lane);
 }
 
 /* Boxes in the order of their begins: one can only meet those that are not over by then, unless

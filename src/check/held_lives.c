@@ -187,14 +187,16 @@ static spad_status find_early_init(const held_judge *j, const held_meeting *m,
 /* What a unit writes after an invalidate, which is generic. */
 static spad_status check_held_fence(const held_judge *j, const held_meeting *m, int32_t end,
                                     int32_t to, spad_error *error) {
-    spad__order *o = j->order;
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << m->item->space, .agent = -1};
-    bool fenced;
-    if (!writes_bytes(j, m) || !spad__is_async(o, &o->events.items.items[m->event])) return SPAD_OK;
-    const spad_status status =
-        spad__fences_between(j->fences, &need, held_action(j, end)->point, to, &fenced, error);
-    if (status != SPAD_OK || fenced || is_found(j, SPAD_FINDING_MISSING_FENCE, m, end)) {
+    const int32_t from = held_action(j, end)->point;
+    const spad__fence_pair pair = {.first = spad__order_event(j->order, from),
+                                   .second = m->event,
+                                   .space = m->item->space,
+                                   .from = from,
+                                   .to = to};
+    bool lacking;
+    if (!writes_bytes(j, m)) return SPAD_OK;
+    const spad_status status = spad__fences_lack_proxy(j->fences, &pair, &lacking, error);
+    if (status != SPAD_OK || !lacking || is_found(j, SPAD_FINDING_MISSING_FENCE, m, end)) {
         return status;
     }
     const held_words w = words_of_meeting(j, m);

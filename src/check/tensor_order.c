@@ -407,39 +407,35 @@ static void keep_outputs(orderer *o) {
     }
 }
 
-/* The invalidate is generic: what a unit writes there needs a proxy fence after it. */
-static spad_status is_life_fenced(orderer *o, const value_use *use, const value_use *other,
-                                  bool *fenced, spad_error *error) {
-    const spad__event *event = &o->order.events.items.items[other->first];
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << o->values.items[use->value].space, .agent = -1};
-    *fenced = true;
-    if (!other->writes || !spad__is_async(&o->order, event)) return SPAD_OK;
-    return spad__fences_between(&o->fences, &need, spad__net_first(&o->order.net, use->last),
-                                spad__net_first(&o->order.net, other->first), fenced, error);
+/* The point at which a use is over. */
+static int32_t end_of_use(const orderer *o, const value_use *use) {
+    return is_barrier(o, o->values.items[use->value].member)
+               ? spad__net_first(&o->order.net, use->last)
+               : spad__net_last(&o->order.net, use->last, use->writes);
 }
 
 /* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
  * warning, and no reason to keep tensors apart. After a write of all of a tile, others need a fence
- * after that one, whatever was there before. */
+ * after that one, whatever was there before. An invalidate is generic, and what was there before it
+ * is not read. */
 static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
                               bool *fenced, spad_error *error) {
     const spad__fence_pair pair = {.first = use->last,
                                    .second = other->first,
                                    .space = o->values.items[other->value].space,
-                                   .from = spad__net_last(&o->order.net, use->last, use->writes),
+                                   .from = end_of_use(o, use),
                                    .to = spad__net_first(&o->order.net, other->first)};
+    const bool after_life = is_barrier(o, o->values.items[use->value].member);
+    const int32_t whole = o->values.items[other->value].whole;
     spad__fence_need need;
     bool lacking = false;
     spad_status status = SPAD_OK;
-    const int32_t whole = o->values.items[other->value].whole;
     *fenced = true;
     if (!is_operation(o, other->first) || (whole >= 0 && whole != other->first)) return SPAD_OK;
-    if (is_barrier(o, o->values.items[use->value].member))
-        return is_life_fenced(o, use, other, fenced, error);
-    if (!is_operation(o, use->last)) return SPAD_OK;
-    if (use->writes) status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
-    if (status == SPAD_OK && !lacking)
+    if (!after_life && !is_operation(o, use->last)) return SPAD_OK;
+    if (after_life ? other->writes : use->writes)
+        status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
+    if (status == SPAD_OK && !lacking && !after_life)
         status = spad__fences_lack_unit(&o->fences, &pair, &need, &lacking, error);
     *fenced = !lacking;
     return status;
@@ -456,8 +452,7 @@ static spad_status is_before_use(orderer *o, const value_use *use, const value_u
                                  bool *before, spad_error *error) {
     const int32_t from = o->values.items[use->value].member;
     const int32_t to = o->values.items[other->value].member;
-    const int32_t end = is_barrier(o, from) ? spad__net_first(&o->order.net, use->last)
-                                            : spad__net_last(&o->order.net, use->last, use->writes);
+    const int32_t end = end_of_use(o, use);
     const int32_t start = spad__net_first(&o->order.net, other->first);
     spad_status status = spad__causes_before(&o->order.model, end, start, before, error);
     if (end == start) *before = false;

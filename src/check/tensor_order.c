@@ -355,9 +355,13 @@ static uint64_t all_conflicts(const orderer *o, int32_t barrier, int32_t other) 
     return pairs == 64 ? UINT64_MAX : (UINT64_C(1) << pairs) - 1;
 }
 
+/* Of two members, are the conflicts with the other one kept with the first? */
+static bool keeps_conflicts(const orderer *o, int32_t first, int32_t other) {
+    return is_barrier(o, first) && (!is_barrier(o, other) || first < other);
+}
+
 static void forbid_values(orderer *o, const tensor_value *a, const tensor_value *b) {
-    const bool first =
-        is_barrier(o, a->member) && (!is_barrier(o, b->member) || a->member < b->member);
+    const bool first = keeps_conflicts(o, a->member, b->member);
     const tensor_value *barrier = first ? a : b;
     const tensor_value *other = first ? b : a;
     forbid_sharing(o, (size_t)a->member, (size_t)b->member);
@@ -371,7 +375,7 @@ static void forbid_values(orderer *o, const tensor_value *a, const tensor_value 
 static bool is_pair_settled(const orderer *o, int32_t a, int32_t b) {
     const size_t n = o->out->members;
     if (o->out->shared[(size_t)a * n + (size_t)b] != 0) return false;
-    const bool first = is_barrier(o, a) && (!is_barrier(o, b) || a < b);
+    const bool first = keeps_conflicts(o, a, b);
     const int32_t barrier = first ? a : b;
     const int32_t other = first ? b : a;
     if (!is_barrier(o, barrier)) return true;

@@ -282,7 +282,7 @@ static void copies_prove_what_the_first_block_does(void **state) {
  * from there: here p may arrive after the end of m. */
 static void errors_put_all_blocks_in_doubt(void **state) {
     (void)state;
-    spad_kernel *kernel = test_parse(
+    test_laid_out placed = test_lay_out(
         HEAD "mbarrier m[2, 1] count 1 each block\ntensor o : global u8 [4] (64) output\n"
              "tensor a : shared u8 (64)\ntensor a_1 : shared[1] u8 (64) like a\n"
              "tensor b : shared u8 (64)\ntensor b_1 : shared[1] u8 (64) like b\n"
@@ -290,18 +290,14 @@ static void errors_put_all_blocks_in_doubt(void **state) {
              "invalidate m[0, 0]\nsimt x writes a\nsimt x reads a writes o[0]\nsimt x writes b\n"
              "simt x reads b writes o[1]\n}\nagent r {\nsimt x writes a_1\n"
              "simt x reads a_1 writes o[2]\nsimt x writes b_1\nsimt x reads b_1 writes o[3]\n}\n");
-    spad_layout *layout;
-    spad_error error;
-    assert_ok(spad_layout_create_checked(&layout, NULL, kernel, NULL, NULL, &error), &error);
     static const char *const spaces[] = {"shared", "shared[1]"};
     for (size_t i = 0; i < 2; i++) {
-        const spad_layout_space *row = row_of(layout, spaces[i]);
+        const spad_layout_space *row = row_of(placed.layout, spaces[i]);
         assert_int_equal(row->height, 64 + 8);
         assert_true(row->agents_in_doubt);
         assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
     }
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(kernel);
+    test_laid_out_free(&placed);
 }
 
 /* What does not fit has no place in any block. */
@@ -395,26 +391,13 @@ static void bytes_are_held_in_each_block(void **state) {
 
 /* ---- no host memory -------------------------------------------------------------------- */
 
-static spad_status plan_scenario(const spad_host *host, void *context) {
-    const char *text = context;
-    const spad_kernel_options options = {.host = host};
-    const spad_layout_options how = {.host = host};
-    spad_kernel *kernel;
-    spad_layout *layout = NULL;
-    spad_status status = spad_kernel_parse(&kernel, text, strlen(text), "k", &options, NULL, NULL);
-    if (status == SPAD_OK) status = spad_layout_create(&layout, kernel, &how, NULL);
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(kernel);
-    return status;
-}
-
 static void no_host_memory(void **state) {
     (void)state;
-    char text[] =
+    test_read_without_memory(
         HEAD "mbarrier full[2, 2] count 1 each block\ntensor a : shared fp16 [2] (64, 64)\n"
              "tensor b : shared[1] fp16 [2] (64, 64) like a\nsimt x writes a[0], b[0], b[1]\n"
-             "simt x reads a[0], b[0], b[1]\n";
-    test_fail_each_allocation(plan_scenario, text);
+             "simt x reads a[0], b[0], b[1]\n",
+        test_use_layout);
 }
 
 int main(void) {

@@ -31,13 +31,12 @@ static bool place_of_barrier(const spad_kernel_sync *sync, size_t number, const 
     *byte = sync->byte.value;
     if (sync->kind != SPAD_SYNC_MBARRIER) return false;
     if (sync->placed || layout == NULL) return sync->placed;
+    *byte = SPAD_NO_BYTE;
     for (size_t i = 0; i < spad_layout_buffer_count(layout); i++) {
         const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, i);
-        if (buffer->sync != (int64_t)number) continue;
-        *byte = buffer->rect.byte;
-        return buffer->rect.byte != SPAD_NO_BYTE;
+        if (buffer->sync == (int64_t)number) *byte = buffer->rect.byte; /* in all instances */
     }
-    return false;
+    return *byte != SPAD_NO_BYTE;
 }
 
 static int compare_held(const void *left, const void *right) {
@@ -108,7 +107,7 @@ static uint8_t bits_between(const spad__held *item, int64_t from, int64_t to) {
 uint8_t spad__held_touched(const spad__held *item, const spad_walk_access *access) {
     const int64_t bytes = access->rect.bytes;
     uint8_t bits = 0;
-    if (access->rect.lane > 0 || access->rect.lanes < 1) return 0;
+    if (access->rect.lane > 0) return 0; /* mbarriers are in lane 0 */
     /* the first run that ends after the begin of the item */
     int64_t run = 0;
     if (access->runs > 1 && item->byte >= access->rect.byte + bytes) {

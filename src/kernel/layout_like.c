@@ -63,8 +63,8 @@ static bool may_barrier_share(const spad_layout *layout, const spad_layout_buffe
     const spad_tensor_order *order = layout->options.order;
     const size_t tensors = layout->kernel->tensors.count;
     const size_t member = tensors + (size_t)barrier->sync;
-    const bool unknown = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
-    if (unknown) return false;
+    const bool region = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
+    if (region) return false; /* what is in it at which time is not known */
     if (other->tensor < 0)
         return spad__tensor_order_may_share(order, member, tensors + (size_t)other->sync);
     for (int64_t i = other->tensor; i >= 0; i = layout->next_like[i])

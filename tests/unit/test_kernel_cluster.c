@@ -212,6 +212,9 @@ static void other_times_prove_nothing(void **state) {
         {PAIR, 8192, SPAD_PLAN_OPTIMAL},
         {PAIR "simt x writes b_1\nsimt x reads b_1\nsimt x writes a_1\nsimt x reads a_1\n", 16384,
          SPAD_PLAN_FEASIBLE},
+        {PAIR "tensor own : shared fp16 (64, 64)\nsimt x writes own\nsimt x reads own\n"
+              "simt x writes a_1\nsimt x reads a_1\n",
+         16384, SPAD_PLAN_FEASIBLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_kernel *kernel = test_parse(cases[i].text);
@@ -239,35 +242,55 @@ static void copies_prove_what_the_first_block_does(void **state) {
 #define BOTH HEAD BOTH_TILES
     static const struct {
         const char *text;
-        int64_t height; /* of the second block */
+        int64_t height; /* of the last block */
         int64_t bound;
         spad_plan_verdict verdict;
+        const char *block;
     } cases[] = {
         {PAIR "simt x writes b_1\nsimt x reads b_1\nsimt x writes a_1\nsimt x reads a_1\n", 16384,
-         8192, SPAD_PLAN_FEASIBLE},
+         8192, SPAD_PLAN_FEASIBLE, "shared[1]"},
         /* a could be at byte 0: it is needed before b, or below it */
         {SMALL "simt x writes a\nsimt x reads a\nsimt x writes b\nsimt x reads b\n"
                "simt x writes a_1\nsimt x reads a_1\n",
-         4160, 64, SPAD_PLAN_FEASIBLE},
-        {SMALL "simt x writes a, a_1, b\nsimt x reads a, a_1, b\n", 4160, 64, SPAD_PLAN_FEASIBLE},
-        {BOTH, 4160, 4160, SPAD_PLAN_OPTIMAL},
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        {SMALL "simt x writes a, a_1, b\nsimt x reads a, a_1, b\n", 4160, 64, SPAD_PLAN_FEASIBLE,
+         "shared[1]"},
+        {BOTH, 4160, 4160, SPAD_PLAN_OPTIMAL, "shared[1]"},
         {BOTH "tensor o : shared[1] u8 (128)\nsimt x writes o\nsimt x reads o\n", 4160, 4160,
-         SPAD_PLAN_OPTIMAL},
+         SPAD_PLAN_OPTIMAL, "shared[1]"},
         /* of a ring all slots, and of mbarriers those of each block */
         {HEAD "tensor a : shared u8 [4] (64) ring 2\ntensor a_1 : shared[1] u8 [4] (64) like a\n"
               "for i in 0..4 {\nsimt x writes a[i], a_1[i]\nsimt x reads a[i], a_1[i]\n}\n",
-         128, 128, SPAD_PLAN_OPTIMAL},
+         128, 128, SPAD_PLAN_OPTIMAL, "shared[1]"},
         {HEAD "tensor a : shared u8 [2] (64)\ntensor a_1 : shared[1] u8 [2] (64) like a\n"
               "tensor b : shared u8 (64)\nsimt x writes a[0], a[1], a_1[1], b\n"
               "simt x reads a[0], a[1], a_1[1], b\n",
-         128, 64, SPAD_PLAN_FEASIBLE},
-        {HEAD "mbarrier m[2, 2] count 1 each block\n" BOTH_TILES, 4176, 4176, SPAD_PLAN_OPTIMAL},
-        {HEAD "mbarrier m[2] count 1\n" BOTH_TILES, 4160, 4096, SPAD_PLAN_FEASIBLE},
+         128, 64, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        {HEAD "mbarrier m[2, 2] count 1 each block\n" BOTH_TILES, 4176, 4176, SPAD_PLAN_OPTIMAL,
+         "shared[1]"},
+        {HEAD "mbarrier m[2] count 1\n" BOTH_TILES, 4160, 4096, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        /* a third block, with what the first one has, and with less */
+        {"kernel k on sm_90\ncluster 3\nmbarrier m[3] count 1 each block\n" TILES
+         "tensor b_1 : shared[1] u8 (4096) like b\ntensor b_2 : shared[2] u8 (4096) like b\n"
+         "tensor a_2 : shared[2] u8 (64) like a\nsimt x writes a, a_2, b, b_2\n"
+         "simt x reads a, a_2, b, b_2\n",
+         4168, 4168, SPAD_PLAN_OPTIMAL, "shared[2]"},
+        {HEAD "mbarrier m[2] count 1 each block\n" TILES "tensor a_2 : shared[2] u8 (64) like a\n"
+              "simt x writes a, a_2, b\nsimt x reads a, a_2, b\n",
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[2]"},
+        /* the first block has nothing */
+        {"kernel k on sm_90\ncluster 3\ntensor a : shared[1] u8 (64)\n"
+         "tensor b : shared[1] u8 (4096)\ntensor a_2 : shared[2] u8 (64) like a\n"
+         "simt x writes a, a_2, b\nsimt x reads a, a_2, b\n",
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[2]"},
+        {"kernel k on sm_90\ncluster 2\ntensor a : shared[1] u8 (64)\nsimt x writes a\n"
+         "simt x reads a\n",
+         64, 64, SPAD_PLAN_OPTIMAL, "shared[1]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_kernel *kernel = test_parse(cases[i].text);
         spad_layout *layout = lay_out(kernel, NULL);
-        const spad_layout_space *row = row_of(layout, "shared[1]");
+        const spad_layout_space *row = row_of(layout, cases[i].block);
         print_message("case %zu: %lld, at least %lld\n", i, (long long)row->height,
                       (long long)row->bound);
         assert_int_equal(row->height, cases[i].height);

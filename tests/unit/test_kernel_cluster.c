@@ -301,6 +301,34 @@ static void copies_prove_what_the_first_block_does(void **state) {
     }
 }
 
+/* x could have the bytes of y, which is over by then; the copy of the second block needs a fence.
+ */
+static void blocks_without_a_fence_keep_tiles_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *fence;
+        int64_t height;
+    } cases[] = {{"", 128}, {"fence\n", 64}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 HEAD "unit tma on copy free proxy\ngroup g\ntensor in : global u8 (64) input\n"
+                      "tensor o : global u8 [4] (64) output\ntensor idle : shared u8 (64)\n"
+                      "tensor y : shared u8 (64)\ntensor y_1 : shared[1] u8 (64) like y\n"
+                      "tensor x : shared u8 (64)\ntensor x_1 : shared[1] u8 (64) like x\n"
+                      "simt w reads in writes y, y_1\nsimt r reads y, y_1 writes o[0], o[1]\n"
+                      "%ssimt w reads in writes x\ntma load reads in writes x_1 in g\ncommit g\n"
+                      "wait g pending 0\nsimt r reads x, x_1 writes o[2], o[3]\n",
+                 cases[i].fence);
+        test_laid_out placed = test_lay_out(text);
+        if (placed.check != NULL)
+            assert_int_not_equal(spad_check_get_verdict(placed.check), SPAD_VERDICT_WRONG);
+        assert_int_equal(placed.row->height, cases[i].height);
+        assert_int_equal(row_of(placed.layout, "shared[1]")->height, cases[i].height);
+        test_laid_out_free(&placed);
+    }
+}
+
 /* Nothing is claimed about the order of a kernel with errors, nor of a block that has its bytes
  * from there: here p may arrive after the end of m. */
 static void errors_put_all_blocks_in_doubt(void **state) {
@@ -431,6 +459,7 @@ int main(void) {
         cmocka_unit_test(order_counts_in_all_blocks),
         cmocka_unit_test(other_times_prove_nothing),
         cmocka_unit_test(copies_prove_what_the_first_block_does),
+        cmocka_unit_test(blocks_without_a_fence_keep_tiles_apart),
         cmocka_unit_test(errors_put_all_blocks_in_doubt),
         cmocka_unit_test(too_much_has_no_place),
         cmocka_unit_test(limits_are_those_of_each_block),

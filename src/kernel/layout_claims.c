@@ -14,28 +14,28 @@
 #include "kernel/layout.h"
 #include "kernel/tensor_order.h"
 
-static int64_t top_of(const spad_layout_buffer *buffer) {
+static int64_t buffer_top(const spad_layout_buffer *buffer) {
     return buffer->rect.byte + buffer->taken;
 }
 
-static bool is_outside(const spad_layout_space *row, const spad_layout_buffer *buffer) {
-    return buffer->rect.byte < 0 || top_of(buffer) > row->capacity;
+static bool is_buffer_outside(const spad_layout_space *row, const spad_layout_buffer *buffer) {
+    return buffer->rect.byte < 0 || buffer_top(buffer) > row->capacity;
 }
 
 void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row) {
     for (size_t i = row->planned_count; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        row->height = spad__max(row->height, top_of(buffer));
-        if (is_outside(row, buffer)) row->verdict = SPAD_PLAN_INFEASIBLE;
+        row->height = spad__max(row->height, buffer_top(buffer));
+        if (is_buffer_outside(row, buffer)) row->verdict = SPAD_PLAN_INFEASIBLE;
         if (buffer->mode != SPAD_MODE_AUTO && buffer->begin < buffer->end)
-            row->bound = spad__max(row->bound, top_of(buffer));
+            row->bound = spad__max(row->bound, buffer_top(buffer));
     }
 }
 
 /* Is all that the kernel has placed inside the space? */
 static bool given_fits(const spad_layout *layout, const spad_layout_space *row) {
     for (size_t i = row->planned_count; i < row->buffer_count; i++)
-        if (is_outside(row, &layout->buffers.items[row->first_buffer + i])) return false;
+        if (is_buffer_outside(row, &layout->buffers.items[row->first_buffer + i])) return false;
     return true;
 }
 
@@ -45,7 +45,7 @@ int64_t spad__layout_certain_bytes(const spad_layout *layout, const spad_layout_
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool chosen = buffer->mode == SPAD_MODE_AUTO;
         if (buffer->begin < buffer->end)
-            certain = spad__max(certain, chosen ? buffer->rect.bytes : top_of(buffer));
+            certain = spad__max(certain, chosen ? buffer->rect.bytes : buffer_top(buffer));
     }
     return certain;
 }

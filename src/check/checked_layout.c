@@ -20,7 +20,8 @@
  *
  * The text lets tiles share bytes that are used one after another, although a proxy fence or a
  * barrier of threads that the same bytes would need may be missing. Where the order says so, and a
- * check finds errors, a layout that keeps these tiles apart is taken if it has none.
+ * check finds errors, a layout that keeps these tiles apart is taken if it has none: in place of
+ * the one from the text, and of a proposal.
  *
  * A kernel that has errors with all tiles apart can have no proof. Then the proposal is taken if
  * its check finds these errors and no others: none of them is about the bytes that are shared. The
@@ -309,8 +310,10 @@ static void raise_bounds(spad_layout *layout, const spad_layout *other) {
     }
 }
 
+/* A strict order keeps all tiles of a tensor apart from another one where a single one needs it:
+ * that proves nothing about lower layouts. */
 static void keep_proposal(proposal *p) {
-    const bool unsure = p->shorter || (p->narrowed && p->order->barriers);
+    const bool unsure = p->shorter || p->order->strict || (p->narrowed && p->order->barriers);
     const spad_layout *sure = unsure ? p->plain : p->first;
     if (p->in_doubt) mark_doubt(p->shared);
     if (sure != NULL) weaken_claims(p->shared, sure);
@@ -348,12 +351,24 @@ static void end_try(proposal *p, bool taken) {
     p->in_doubt = p->too_weak = false;
 }
 
+/* A proposal that is wrong where the layout from the text is not: it let tiles share bytes that the
+ * text has one after another, without the fence that this needs. The next one keeps them apart. */
+static spad_status try_strict(proposal *p, bool *taken, spad_error *error) {
+    drop_proposal(p);
+    p->order->strict = true;
+    const spad_status status = propose(p, error);
+    if (status != SPAD_OK || p->shared == NULL) return status;
+    return judge_proposal(p, taken, error);
+}
+
 static spad_status try_tiles(proposal *p, spad_error *error) {
     bool taken = false;
     spad_status status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
+    if (status == SPAD_OK && p->in_doubt && !taken) status = try_strict(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);
     end_try(p, taken);
+    p->order->strict = p->order->strict && taken;
     return status;
 }
 
@@ -395,7 +410,7 @@ static spad_status try_barriers(proposal *p, spad_error *error) {
     if (!p->order->known || !has_barriers_apart(p->plain)) return SPAD_OK;
     p->order->barriers = true;
     spad_status status = propose(p, error);
-    const bool sure = p->shared != NULL && !p->shorter && !p->narrowed;
+    const bool sure = p->shared != NULL && !p->shorter && !p->narrowed && !p->order->strict;
     if (sure) raise_bounds(p->plain, p->shared);
     if (status == SPAD_OK) status = judge_lower(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) {
@@ -459,7 +474,6 @@ static spad_status try_apart(proposal *p, spad_error *error) {
     status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = check_with(p, &p->check, p->shared, error);
     const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > NOT_PROVED;
-    if (taken) weaken_claims(p->shared, p->plain);
     end_try(p, taken);
     return status;
 }

@@ -221,6 +221,72 @@ static void tiles_without_a_fence_are_kept_apart(void **state) {
     }
 }
 
+/* A program of Triton, shortened. The order lets the buffer have the bytes of q. The text would
+ * let the scratch tile have those of v[2], and a copy comes there without a fence: it is kept
+ * apart, and the buffer is not. */
+static void tiles_that_the_order_shares_are_fenced(void **state) {
+    (void)state;
+    test_laid_out placed = place_right(
+        "kernel k on sm_100\n"
+        "param N_tiles = 3 fixed\n"
+        "unit tma on copy free proxy\n"
+        "unit tc5 on tensor same proxy\n"
+        "barrier meet count 1\n"
+        "mbarrier q_bar count 1\n"
+        "mbarrier acc_bar[2] count 1\n"
+        "mbarrier acc_bar_3[3] count 1\n"
+        "mbarrier acc_bar_4[3] count 1\n"
+        "tensor q_desc : global float16 (128, 64) input\n"
+        "tensor k_desc : global float16 (64, 64) input\n"
+        "tensor v_desc : global float16 (64, 64) input\n"
+        "tensor q : shared float16 (128, 64) align 1024\n"
+        "tensor k : shared float16 [3] (64, 64) align 1024\n"
+        "tensor v : shared float16 [3] (64, 64) align 1024\n"
+        "tensor s : tmem float32 (128, 64)\n"
+        "tensor buffer : shared float16 (128, 64) align 1024\n"
+        "init q_bar count 1\n"
+        "fence\n"
+        "sync meet by 1\n"
+        "arrive q_bar by 1 expect 16384\n"
+        "tma load_q reads q_desc writes q spread one delivers q_bar\n"
+        "wait q_bar parity 0\n"
+        "init acc_bar[0] count 1\n"
+        "init acc_bar[1] count 1\n"
+        "init acc_bar_3[1] count 1\n"
+        "init acc_bar_4[0] count 1\n"
+        "init acc_bar_4[1] count 1\n"
+        "init acc_bar_4[2] count 1\n"
+        "fence\n"
+        "sync meet by 1\n"
+        "arrive acc_bar_4[0] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[0] spread one delivers acc_bar_4[0]\n"
+        "arrive acc_bar_3[1] by 1 expect 8192\n"
+        "tma load_k reads k_desc writes k[1] spread one delivers acc_bar_3[1]\n"
+        "arrive acc_bar[0] by 1 on tc5\n"
+        "arrive acc_bar_4[1] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[1] spread one delivers acc_bar_4[1]\n"
+        "tensor acc_scratch : shared uint8 (512) align 128\n"
+        "simt convert_acc writes acc_scratch spread map3\n"
+        "wait acc_bar_4[0] parity 0\n"
+        "wait acc_bar_3[1] parity 0\n"
+        "tc5 dot_s reads q spread one, k[1] spread one writes s spread one\n"
+        "arrive acc_bar[1] by 1 on tc5\n"
+        "arrive acc_bar_4[2] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[2] spread one delivers acc_bar_4[2]\n"
+        "for i in 0..N_tiles {\n"
+        "    wait acc_bar[(i - 1) % 2] parity ((i - 1) / 2 + 1) % 2\n"
+        "    wait acc_bar_4[(i + 1) % 3] parity (i + 1) / 3 % 2\n"
+        "    arrive acc_bar[i % 2] by 1 on tc5\n"
+        "    arrive acc_bar_4[i % 3] by 1 expect 8192\n"
+        "    tma load_v reads v_desc writes v[i % 3] spread one delivers acc_bar_4[i % 3]\n"
+        "}\n"
+        "simt store writes buffer spread map1\n");
+    assert_int_equal(placed.row->height, 49736);         /* 65608 with all apart */
+    assert_true(placed.row->bound < placed.row->height); /* of slots apart nothing is claimed */
+    assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE);
+    test_laid_out_free(&placed);
+}
+
 /* ---- halves of an if ----------------------------------------------------------------- */
 
 static void ranges_rule_out_halves(void **state) {
@@ -476,6 +542,7 @@ int main(void) {
         cmocka_unit_test(mbarriers_share_bytes_by_the_order),
         cmocka_unit_test(uneven_mbarriers_leave_the_bound_open),
         cmocka_unit_test(tiles_without_a_fence_are_kept_apart),
+        cmocka_unit_test(tiles_that_the_order_shares_are_fenced),
         cmocka_unit_test(ranges_rule_out_halves),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),

@@ -49,7 +49,7 @@ static spad__found *find_same(const spad__run *run, spad_finding_code code, int6
     return NULL;
 }
 
-static uint64_t hash_pair(int64_t statement, int64_t other) {
+static uint64_t hash_statements(int64_t statement, int64_t other) {
     return spad__hash_finish(spad__hash_add((uint64_t)statement, other));
 }
 
@@ -130,7 +130,7 @@ bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t stateme
     spad__found *same = find_same(run, code, statement, other);
     if (same == NULL) return false;
     same->finding.count++;
-    same->pairs += hash_pair(statement, other);
+    same->pairs += hash_statements(statement, other);
     return true;
 }
 
@@ -146,7 +146,7 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     fill_places(finding, run->kernel, statement, other);
     if (finding->count == 0) finding->count = 1;
     check->found.items[check->found.count++] =
-        (spad__found){*finding, statement, other, hash_pair(statement, other)};
+        (spad__found){*finding, statement, other, hash_statements(statement, other)};
     count_finding(&check->counts, finding->severity, 1);
     return SPAD_OK;
 }

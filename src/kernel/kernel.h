@@ -173,6 +173,9 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 /* Is that an expression whose loops are all open here? */
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
 
+/* Are all blocks closed, so that something (`what`) can be declared at the top of the kernel? */
+spad_status spad__need_top(const spad_kernel_builder *builder, const char *what, spad_error *error);
+
 /* Opens a block for the statement that was just made. Room is reserved. `symbols`: how many there
  * were before it. */
 void spad__open_block(spad_kernel_builder *builder, size_t symbols);

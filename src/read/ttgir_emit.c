@@ -29,9 +29,6 @@ typedef struct spad__ttgir_rows {
     int64_t cluster; /* where the blocks of a cluster meet */
     int64_t fence;
     int64_t init_fence; /* after the init of mbarriers */
-    int64_t last_source;
-    uint32_t last_location;
-    spad__scalar stage; /* to compare with */
 } spad__ttgir_rows;
 
 static spad_status emit_units(spad__ttgir *t, spad__ttgir_rows *rows, spad_error *error) {
@@ -176,10 +173,7 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
         tensor.like = spad__ttgir_buffer_in(t, number, t->rank, 0)->row + 1;
     }
     if (b->space == SPAD__TTGIR_SHARED) tensor.align.value = b->align;
-    if (b->space == SPAD__TTGIR_GLOBAL) {
-        tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
-    }
-    if (b->space == SPAD__TTGIR_REGISTERS) {
+    if (b->space == SPAD__TTGIR_GLOBAL || b->space == SPAD__TTGIR_REGISTERS) {
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
@@ -392,7 +386,7 @@ static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
     return SPAD_OK;
 }
 
-/* Zeros in place of a copy: nothing comes from memory. */
+/* The operation that was added last takes no time. */
 static spad_status emit_no_time(spad__ttgir *t, spad_error *error) {
     const spad_amount none = {0};
     spad_expr zero;

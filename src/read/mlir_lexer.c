@@ -188,6 +188,11 @@ bool spad__mlir_is(const spad__mlir *m, uint32_t token, const char *text) {
     return strlen(text) == t->length && memcmp(m->source->text + t->start, text, t->length) == 0;
 }
 
+bool spad__mlir_same(const spad__mlir *m, uint32_t a, uint32_t b) {
+    return m->tokens.items[a].length == m->tokens.items[b].length &&
+           memcmp(spad__mlir_text(m, a), spad__mlir_text(m, b), m->tokens.items[a].length) == 0;
+}
+
 bool spad__mlir_is_mark(const spad__mlir *m, uint32_t token, char mark) {
     const spad__mlir_token *t = &m->tokens.items[token];
     return t->kind == SPAD__MLIR_MARK && t->mark == mark && !t->arrow;

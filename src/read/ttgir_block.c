@@ -433,10 +433,7 @@ enum { ROUNDS_OF_DATA = 3 };
 
 /* Does the loop go on while cluster launch control hands out work? */
 static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
-    for (uint32_t at = op->first; at < op->end; at++) {
-        if (spad__mlir_is(t->m, at, "ttng.clc_is_canceled")) return true;
-    }
-    return false;
+    return spad__mlir_mentions(t->m, op, "ttng.clc_is_canceled");
 }
 
 /* One round, up to the condition and, with `both`, to the end. */

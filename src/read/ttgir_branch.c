@@ -14,8 +14,6 @@
  *
  * O(blocks^2) for what meets where; each block is run once for each way that has one of its own.
  */
-#include <string.h>
-
 #include "read/ttgir.h"
 
 enum {
@@ -63,13 +61,7 @@ static int block_labelled(const spad__ttgir_branches *w, int32_t region, uint32_
     const spad__mlir *m = w->t->m;
     int number = 1;
     for (int32_t b = m->regions.items[region].first_block; b >= 0; b = m->blocks.items[b].next) {
-        const spad__mlir_token *own = &m->tokens.items[m->blocks.items[b].label];
-        const spad__mlir_token *wanted = &m->tokens.items[label];
-        if (own->length == wanted->length &&
-            memcmp(m->source->text + own->start, m->source->text + wanted->start, own->length) ==
-                0) {
-            return number;
-        }
+        if (spad__mlir_same(m, m->blocks.items[b].label, label)) return number;
         number++;
     }
     return NO_BLOCK;

@@ -7,8 +7,6 @@
  * call, and is that of the call: two calls are different buffers. Functions of Triton cannot call
  * themselves; a text that says so is refused.
  */
-#include <string.h>
-
 #include "base/checked.h"
 #include "read/ttgir.h"
 
@@ -34,14 +32,10 @@ bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first) {
 }
 
 static const spad__mlir_op *function_named(const spad__ttgir *t, uint32_t symbol) {
-    const spad__mlir_token *name = &t->m->tokens.items[symbol];
     for (size_t i = 0; symbol != 0 && i < t->functions.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[t->functions.items[i]];
         const uint32_t own = symbol_of(t, op);
-        if (own != 0 && t->m->tokens.items[own].length == name->length &&
-            memcmp(spad__mlir_text(t->m, own), spad__mlir_text(t->m, symbol), name->length) == 0) {
-            return op;
-        }
+        if (own != 0 && spad__mlir_same(t->m, own, symbol)) return op;
     }
     return NULL;
 }

@@ -169,10 +169,7 @@ static bool ttgir_matters(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         if (spad__ttgir_operand(t, op, i)->kind == SPAD__TTGIR_VIEW) return true;
     }
-    for (uint32_t at = op->first; at < op->end; at++) { /* with its regions */
-        if (spad__mlir_is(t->m, at, "!ttg.memdesc")) return true;
-    }
-    return false;
+    return spad__mlir_mentions(t->m, op, "!ttg.memdesc");
 }
 
 /* "tt.get_program_id y" */

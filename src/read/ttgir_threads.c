@@ -42,10 +42,7 @@ bool spad__ttgir_is_barrier(const spad__mlir *m, const spad__mlir_op *op) {
         return true;
     }
     assert(spad__mlir_named(m, op, "ttg.barrier"));
-    for (uint32_t at = op->name + 1; at < op->end; at++) {
-        if (spad__mlir_is(m, at, "local") || spad__mlir_is(m, at, "all")) return true;
-    }
-    return false;
+    return spad__mlir_mentions(m, op, "local") || spad__mlir_mentions(m, op, "all");
 }
 
 bool spad__ttgir_has_barriers(const spad__ttgir *t, const spad__mlir_op *module) {
@@ -197,14 +194,6 @@ static spad__ttgir_exchange exchange_of_layouts(spad__ttgir *t, const spad__mlir
     return out;
 }
 
-/* "atomic_rmw fadd, acq_rel, gpu, %p, %x" */
-static bool has_word(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
-    for (uint32_t at = op->name + 1; at < op->end; at++) {
-        if (spad__mlir_is(t->m, at, word)) return true;
-    }
-    return false;
-}
-
 static bool gives_number(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_nth_tensor(t, op, 0, true) == 0;
 }
@@ -252,9 +241,10 @@ spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op
     }
     if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
         spad__mlir_named(t->m, op, "tt.atomic_cas")) {
-        const bool both = has_word(t, op, "acq_rel");
-        out.first = both || has_word(t, op, "release");
-        out.last = both || has_word(t, op, "acquire");
+        /* "atomic_rmw fadd, acq_rel, gpu, %p, %x" */
+        const bool both = spad__mlir_mentions(t->m, op, "acq_rel");
+        out.first = both || spad__mlir_mentions(t->m, op, "release");
+        out.last = both || spad__mlir_mentions(t->m, op, "acquire");
     }
     return out;
 }

@@ -152,14 +152,13 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        const uint32_t at =
-            spad__mlir_after_word(m, alias->first, alias->end, "swizzlingByteWidth");
-        if (at != 0 && spad__mlir_number(m, at, &bytes) && bytes <= 128) {
+        if (spad__mlir_number_after_word(m, alias->first, alias->end, "swizzlingByteWidth",
+                                         &bytes) &&
+            bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
-        const uint32_t dims = spad__mlir_after_word(m, alias->first, alias->end, "rank");
         int64_t stated = 2; /* where it is not written */
-        if (dims != 0) spad__mlir_number(m, dims, &stated);
+        spad__mlir_number_after_word(m, alias->first, alias->end, "rank", &stated);
         *rank = stated >= type->rank ? type->rank : type->rank > 2 ? type->rank - 1 : type->rank;
         return;
     }
@@ -181,10 +180,11 @@ int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *
         type->encoding != 0 ? spad__mlir_find_alias(m, type->encoding) : NULL;
     int64_t lanes, stride;
     if (alias == NULL || !spad__mlir_is(m, alias->first, "#ttng.tensor_memory_encoding")) return 0;
-    const uint32_t rows = spad__mlir_after_word(m, alias->first, alias->end, "blockM");
-    const uint32_t step = spad__mlir_after_word(m, alias->first, alias->end, "colStride");
-    if (rows == 0 || !spad__mlir_number(m, rows, &lanes) || lanes != LANES) return 0;
-    return step != 0 && spad__mlir_number(m, step, &stride) ? stride : 0;
+    if (!spad__mlir_number_after_word(m, alias->first, alias->end, "blockM", &lanes) ||
+        !spad__mlir_number_after_word(m, alias->first, alias->end, "colStride", &stride)) {
+        return 0;
+    }
+    return lanes == LANES ? stride : 0;
 }
 
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {

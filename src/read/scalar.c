@@ -114,19 +114,19 @@ bool spad__scalar_known(const spad__scalars *s, spad__scalar n, int64_t *value) 
     return true;
 }
 
-bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value) {
-    return n >= 0 && s->nodes.items[n].op == SPAD__SCALAR_NUMBER && s->nodes.items[n].now == value;
-}
-
 static bool is_op(const spad__scalars *s, spad__scalar n, spad__scalar_op op) {
     return n >= 0 && s->nodes.items[n].op == op;
 }
 
-/* ---- values ------------------------------------------------------------------------ */
-
-static int64_t floor_div(int64_t a, int64_t b) {
-    return a / b - (a % b < 0 ? 1 : 0);
+bool spad__scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
+    return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
 }
+
+bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value) {
+    return is_op(s, n, SPAD__SCALAR_NUMBER) && s->nodes.items[n].now == value;
+}
+
+/* ---- values ------------------------------------------------------------------------ */
 
 static bool scalar_value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
@@ -328,10 +328,6 @@ spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {
     return make_logic(s, SPAD__SCALAR_XOR, a, spad__scalar_number(s, 1));
 }
 
-static bool scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
-    return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
-}
-
 /* ---- rings ------------------------------------------------------------------------- */
 
 /* Something that may be the stage of a ring, or the one after it: it is carried, or has moved. */
@@ -414,8 +410,8 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         return spad__scalar_ring(s, before.a, spad__scalar_make(s, SPAD__SCALAR_ADD, before.b, on),
                                  count);
     }
-    if (scalar_is_number(s, stage, &from) && scalar_is_number(s, on, &moved) &&
-        scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
+    if (spad__scalar_is_number(s, stage, &from) && spad__scalar_is_number(s, on, &moved) &&
+        spad__scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
         if (from < -1 || from >= all) return spad__scalar_data(s); /* in no ring */
         return spad__scalar_number(s, (from + moved % all + all) % all);
     }
@@ -432,13 +428,13 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
     const spad__scalar_node at = *spad__scalar_get(s, stage);
     const bool moved = at.op == SPAD__SCALAR_RING && at.c == count;
     int64_t first, from, steps, all;
-    if (scalar_is_number(s, phase, &first) && scalar_is_number(s, stage, &from) &&
-        scalar_is_number(s, on, &steps) && scalar_is_number(s, count, &all) &&
+    if (spad__scalar_is_number(s, phase, &first) && spad__scalar_is_number(s, stage, &from) &&
+        spad__scalar_is_number(s, on, &steps) && spad__scalar_is_number(s, count, &all) &&
         (from >= 0 || steps > 0)) {
         if (from < -1 || from >= all || first < 0 || first > 1 || !spad__add(from, steps, &from)) {
             return spad__scalar_data(s);
         }
-        return spad__scalar_number(s, (first + (floor_div(from, all) & 1)) % 2);
+        return spad__scalar_number(s, (first + (spad__floor_div(from, all) & 1)) % 2);
     }
     if (before.op == SPAD__SCALAR_PHASE && before.d == count &&
         (moved ? before.b == at.a && before.c == at.b : false)) {

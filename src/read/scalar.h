@@ -90,6 +90,7 @@ static inline const spad__scalar_node *spad__scalar_get(const spad__scalars *s, 
 /* Is it that number at the given sizes, whatever loop it is in? */
 bool spad__scalar_known(const spad__scalars *s, spad__scalar n, int64_t *value);
 /* Is it a number that no size changes? */
+bool spad__scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value);
 bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value);
 
 /* The same with all carried values that are solved replaced. O(size). */

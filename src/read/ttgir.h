@@ -416,6 +416,11 @@ bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_find_bounds(spad__ttgir *t);
 /* Results of an operation that a loop begins or ends with, and comparisons with such. */
 void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
+/* Is it how often a loop runs that data ends? */
+static inline bool spad__ttgir_is_rounds(const spad__ttgir *t, spad__scalar n) {
+    const spad__scalar_node *node = spad__scalar_get(&t->scalars, n);
+    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
+}
 /* Arguments from the last bit on, rounds that data ends among them. */
 #define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
 /* Does it depend on them? Its number at the given sizes is one of many then. An argument of the

@@ -66,10 +66,6 @@ static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, i
     return NULL;
 }
 
-static bool is_rounds_of_data(const spad__scalar_node *node) {
-    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
-}
-
 static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
     uint64_t all = 0;
     for (size_t i = 0; i < t->params.count; i++) {
@@ -82,7 +78,7 @@ static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
  * number is known. */
 static bool use_sizes(spad__ttgir *t, spad__scalar n) {
     if (spad__ttgir_has_rounds(t, n)) return false;
-    assert(!is_rounds_of_data(spad__scalar_get(&t->scalars, n))); /* else a parameter is it */
+    assert(!spad__ttgir_is_rounds(t, n)); /* else a parameter is it */
     t->used_arguments |= spad__scalar_get(&t->scalars, n)->arguments;
     return true;
 }
@@ -141,9 +137,9 @@ static bool scalar_implies(const spad__scalars *s, spad__scalar condition, spad_
     if (node->op == SPAD__SCALAR_AND)
         return scalar_implies(s, node->a, y, n) || scalar_implies(s, node->b, y, n);
     if (node->op != SPAD__SCALAR_LESS && node->op != SPAD__SCALAR_AT_MOST) return false;
-    if (node->b != y || spad__scalar_get(s, node->a)->op != SPAD__SCALAR_NUMBER) return false;
-    return spad__add(spad__scalar_get(s, node->a)->now, node->op == SPAD__SCALAR_LESS, &least) &&
-           spad__add(least, n, &least) && least >= 0;
+    return node->b == y && spad__scalar_is_number(s, node->a, &least) &&
+           spad__add(least, node->op == SPAD__SCALAR_LESS, &least) && spad__add(least, n, &least) &&
+           least >= 0;
 }
 
 /* Is it at least 0 by a condition around it? The rounds of a loop that ended, as K_tiles - 1 where
@@ -152,10 +148,7 @@ static bool is_implied(const spad__ttgir *t, spad__scalar n) {
     const spad__scalars *s = &t->scalars;
     const spad__scalar_node *node = spad__scalar_get(s, n);
     int64_t added = 0;
-    if (node->op == SPAD__SCALAR_ADD && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        added = spad__scalar_get(s, node->b)->now;
-        n = node->a;
-    }
+    if (node->op == SPAD__SCALAR_ADD && spad__scalar_is_number(s, node->b, &added)) n = node->a;
     for (int i = 1; i <= t->depth; i++) {
         if (t->conditions[i] >= 0 && scalar_implies(s, t->conditions[i], n, added)) return true;
     }
@@ -390,10 +383,7 @@ static spad__scalar without_number(const spad__ttgir *t, spad__scalar trips, int
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
     *added = 0;
     if (node->op != SPAD__SCALAR_ADD || node->moves) return trips;
-    const spad__scalar_node *last = spad__scalar_get(&t->scalars, node->b);
-    if (last->op != SPAD__SCALAR_NUMBER) return trips;
-    *added = last->now;
-    return node->a;
+    return spad__scalar_is_number(&t->scalars, node->b, added) ? node->a : trips;
 }
 
 static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttgir_param **out,
@@ -404,7 +394,7 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
     if (node->data && !t->any_rounds) {
         return unclear(t, "how often a loop runs is decided by data", error);
     }
-    if (node->data || is_rounds_of_data(node)) {
+    if (node->data || spad__ttgir_is_rounds(t, trips)) {
         param = (spad__ttgir_param){.value = node->data ? 3 : node->now,
                                     .any = true,
                                     .trips = trips,

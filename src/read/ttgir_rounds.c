@@ -24,24 +24,18 @@ typedef struct spad__ttgir_linear {
 static spad__ttgir_linear linear_of(const spad__scalars *s, spad__scalar n) {
     spad__ttgir_linear out = {.a = n, .factor = 1};
     const spad__scalar_node *node = spad__scalar_get(s, n);
-    if (node->op == SPAD__SCALAR_NUMBER) {
-        return (spad__ttgir_linear){.a = SPAD__NO_SCALAR, .factor = 0, .added = node->now};
+    if (spad__scalar_is_number(s, n, &out.added)) {
+        out.a = SPAD__NO_SCALAR;
+        return out;
     }
-    if (node->op == SPAD__SCALAR_ADD && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        out.added = spad__scalar_get(s, node->b)->now;
+    if (node->op == SPAD__SCALAR_ADD && spad__scalar_is_number(s, node->b, &out.added)) {
         out.a = node->a;
         node = spad__scalar_get(s, node->a);
     }
-    if (node->op == SPAD__SCALAR_MUL && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        out.factor = spad__scalar_get(s, node->b)->now;
+    if (node->op == SPAD__SCALAR_MUL && spad__scalar_is_number(s, node->b, &out.factor)) {
         out.a = node->a;
     }
     return out;
-}
-
-static bool is_rounds(const spad__scalars *s, spad__scalar n) {
-    const spad__scalar_node *node = spad__scalar_get(s, n);
-    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
 }
 
 /* b < T * factor + added, divided by the factor: T more than a number, or more than a round. */
@@ -52,7 +46,7 @@ spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
     if (node.op != SPAD__SCALAR_LESS) return n;
     const spad__ttgir_linear left = linear_of(s, node.a), right = linear_of(s, node.b);
     int64_t more;
-    if (right.a < 0 || right.factor < 1 || !is_rounds(s, right.a)) return n;
+    if (right.a < 0 || right.factor < 1 || !spad__ttgir_is_rounds(t, right.a)) return n;
     if (left.a >= 0 && left.factor != right.factor) return n;
     if (!spad__sub(left.added, right.added, &more)) return n;
     const spad__scalar by = spad__scalar_number(s, spad__floor_div(more, right.factor));
@@ -65,7 +59,7 @@ spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int6
     spad__scalars *s = &t->scalars;
     if (!t->whole_steps || distance < 0) return SPAD__NO_SCALAR;
     const spad__ttgir_linear l = linear_of(s, distance);
-    if (l.a < 0 || l.factor != step || !is_rounds(s, l.a)) return SPAD__NO_SCALAR;
+    if (l.a < 0 || l.factor != step || !spad__ttgir_is_rounds(t, l.a)) return SPAD__NO_SCALAR;
     /* it fits, as the distance does, which is STEPS_OF_DATA steps more */
     return spad__ttgir_moved_by(t, l.a, spad__floor_div(l.added + (step - 1), step));
 }
@@ -129,12 +123,10 @@ static void set_end(spad__ttgir *t, int32_t loop, spad__ttgir_value *value) {
     spad__scalars *s = &t->scalars;
     const spad__mlir_op *op = &t->m->ops.items[loop];
     const spad__ttgir_value *from = spad__ttgir_operand(t, op, 0);
-    int64_t step;
-    if (from->kind != SPAD__TTGIR_SCALAR || from->scalar < 0 ||
-        spad__scalar_get(s, from->scalar)->op != SPAD__SCALAR_NUMBER) {
+    int64_t start, step;
+    if (from->kind != SPAD__TTGIR_SCALAR || !spad__scalar_is_number(s, from->scalar, &start)) {
         return;
     }
-    const int64_t start = spad__scalar_get(s, from->scalar)->now;
     if (!spad__scalar_known(s, spad__ttgir_scalar(t, op, 2), &step) || step < 1) return;
     const spad__scalar rounds =
         spad__scalar_argument(s, SPAD__TTGIR_ARGUMENTS + loop, STEPS_OF_DATA);

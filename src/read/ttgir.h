@@ -489,6 +489,9 @@ bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
                              spad__ttgir_bases *out);
 /* Into how many parts the blocks of a cluster divide each dimension; 1 without a cluster. */
 void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split);
+/* What one block has of each dimension; the first `ring` of them are stages. */
+void spad__ttgir_dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int ring,
+                               int64_t *dims);
 /* The dimensions become those of what one block has. */
 void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type);
 

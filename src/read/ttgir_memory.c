@@ -72,12 +72,10 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     b->dtype = type->dtype;
     b->stages = ring ? type->dims[0] : 0;
     b->rank = type->rank - ring;
-    int64_t split[SPAD__TTGIR_RANK];
-    spad__ttgir_split(t, type->encoding, b->rank, split);
+    int64_t dims[SPAD__TTGIR_RANK];
+    spad__ttgir_dims_in_block(t, type, ring, dims);
     b->same = spad__ttgir_same_bits(t, type, b->rank);
-    for (int d = 0; d < b->rank; d++) {
-        b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
-    }
+    for (int d = 0; d < b->rank; d++) b->dims[d] = dims[d + ring];
     if (space == SPAD__TTGIR_TMEM && b->rank == 2 && spad__ttgir_has_scales(t, type))
         b->folded = spad__ttgir_fold_scales(b->dims);
     b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;

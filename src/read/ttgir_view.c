@@ -37,15 +37,9 @@ void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* What one block has of the type, the stages of a ring among it. */
-static void dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *dims) {
-    const int ring = spad__ttgir_stage_dims(t, type);
-    int64_t split[SPAD__TTGIR_RANK];
-    spad__ttgir_split(t, type->encoding, type->rank - ring, split);
-    for (int d = 0; d < type->rank; d++) {
-        const int64_t parts = d < ring ? 1 : split[d - ring];
-        dims[d] = type->dims[d] / parts > 0 ? type->dims[d] / parts : 1;
-    }
+/* What one block has of the type of a view, the stages of a ring among it. */
+static void view_dims(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *dims) {
+    spad__ttgir_dims_in_block(t, type, spad__ttgir_stage_dims(t, type), dims);
 }
 
 /* A number of elements of the view as one of elements of the buffer; false: it is none. */
@@ -65,7 +59,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
     const int own = value->view.order[d];
     const int64_t before = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
     int64_t dims[SPAD__TTGIR_RANK];
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     const bool divided = dims[of] != type->dims[of];
     int64_t length = dims[of];
     if (b->folded) return true;
@@ -194,7 +188,7 @@ static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int
 /* Bytes that one block has of the type, with all stages of a ring. */
 static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *bytes) {
     int64_t dims[SPAD__TTGIR_RANK];
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     if (type->rank == 2 && spad__ttgir_has_scales(t, type) && !spad__ttgir_fold_scales(dims))
         return false;
     const spad_shape shape = {(size_t)type->rank, dims};
@@ -207,7 +201,7 @@ static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     int64_t dims[SPAD__TTGIR_RANK];
     if (type->rank - ring != b->rank || type->dtype != b->dtype || b->folded) return false;
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     for (int d = 0; d < b->rank; d++) {
         const int own = value->view.order[d];
         const int64_t length = value->view.length[own];
@@ -232,15 +226,14 @@ static bool has_other_columns(spad__ttgir *t, const spad__mlir_op *op,
                               int ring) {
     enum { LANES = 128 };
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
-    int64_t split[SPAD__TTGIR_RANK];
+    int64_t dims[SPAD__TTGIR_RANK];
     spad__ttgir_type before;
     if (b->space != SPAD__TTGIR_TMEM || b->rank != 2 || type->rank - ring != 2) return false;
     if (b->folded || value->view.reshaped || !read_type_before(t, op, &before)) return false;
     if (spad__ttgir_column_stride(t, &before) != 1 || spad__ttgir_column_stride(t, type) != 1)
         return false;
-    spad__ttgir_split(t, type->encoding, 2, split);
-    return b->dims[0] == LANES && value->view.length[0] == 0 &&
-           type->dims[ring] / split[0] == LANES;
+    spad__ttgir_dims_in_block(t, type, ring, dims);
+    return b->dims[0] == LANES && value->view.length[0] == 0 && dims[ring] == LANES;
 }
 
 /* Other shapes of the same bytes. From here on it is all of them, but for tensor memory with other

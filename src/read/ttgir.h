@@ -113,6 +113,12 @@ typedef struct spad__ttgir_buffer {
     int64_t row;   /* in the kernel: tensor or synchronisation object */
 } spad__ttgir_buffer;
 
+/* How many elements a view has in dimension d of its buffer. */
+static inline int64_t spad__ttgir_extent(const spad__ttgir_buffer *b, const spad__ttgir_view *view,
+                                         int d) {
+    return view->length[d] > 0 ? view->length[d] : b->dims[d];
+}
+
 /* ---- notes ------------------------------------------------------------------------- */
 
 typedef enum spad__ttgir_unit {
@@ -595,11 +601,11 @@ void spad__ttgir_retire(spad__ttgir *t, int32_t buffer);
 spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer);
 /* The address that the compiler gave the operation in shared memory, -1: none. */
 int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op);
-/* What a pointer leads to has the shape of what is copied, the first time. */
 /* The registers that threads move a tile through, added to the newest operation. Only their size
  * matters, for the time: one tensor for each shape, and none that would fill the registers. Of the
  * main program only: agents count their registers. */
 void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind);
+/* What a pointer leads to has the shape of what is copied, the first time. */
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
 /* The number that follows an operand: "init_barrier %b, 1". */
@@ -611,6 +617,9 @@ void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
+/* Bytes of one tile of a view. */
+spad_status spad__ttgir_view_bytes(const spad__ttgir *t, int32_t buffer,
+                                   const spad__ttgir_view *view, int64_t *bytes, spad_error *error);
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Reads of the results that a wait hands on, where their products can still be under way. */

@@ -352,19 +352,6 @@ static spad_status barrier_index(spad__ttgir *t, const spad__ttgir_note *note, i
     return spad__ttgir_expr(t, note->stage, &index[(*count)++], error);
 }
 
-/* Bytes of a part of a tile that is written. */
-static spad_status ttgir_written_bytes(const spad__ttgir *t, const spad__ttgir_note *note,
-                                       int64_t *out, spad_error *error) {
-    const spad__ttgir_access *access =
-        &t->accesses.items[note->first_access + note->access_count - 1];
-    const spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
-    int64_t dims[SPAD__TTGIR_RANK];
-    for (int d = 0; d < b->rank; d++) {
-        dims[d] = access->view.length[d] > 0 ? access->view.length[d] : b->dims[d];
-    }
-    return spad_shape_bytes(out, (spad_shape){(size_t)b->rank, dims}, b->dtype, error);
-}
-
 /* What the operation wrote in each block is delivered to the mbarrier of that block. */
 static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
                                    spad_error *error) {
@@ -378,7 +365,9 @@ static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
         if ((note->blocks >> block & 1) == 0) continue;
         TRY(barrier_index(t, note, block, index, &completion.index_count, error));
         if (several) {
-            TRY(ttgir_written_bytes(t, note, &bytes, error));
+            const spad__ttgir_access *last = /* as those to the other blocks */
+                &t->accesses.items[note->first_access + note->access_count - 1];
+            TRY(spad__ttgir_view_bytes(t, last->buffer, &last->view, &bytes, error));
             TRY(spad__ttgir_number_expr(t, bytes, &completion.amount, error));
         }
         TRY(spad_kernel_builder_completion(t->builder, &completion, error));

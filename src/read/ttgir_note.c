@@ -217,10 +217,7 @@ static spad__ttgir_buffer moved_buffer(const spad__ttgir *t, const spad__ttgir_v
                               .offset = -1,
                               .moved = true,
                               .row = -1};
-    for (int d = 0; d < b->rank; d++) {
-        const int64_t length = tile->kind == SPAD__TTGIR_VIEW ? tile->view.length[d] : 0;
-        out.dims[d] = length > 0 ? length : b->dims[d];
-    }
+    for (int d = 0; d < b->rank; d++) out.dims[d] = spad__ttgir_extent(b, &tile->view, d);
     return out;
 }
 
@@ -257,10 +254,7 @@ void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsig
     if (like.rank == 0 || space == SPAD__TTGIR_TMEM) return;
     const int32_t buffer = find_moved(t, &like);
     if (buffer < 0) return;
-    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
-    value.view.stage = -1;
-    value.view.rank = like.rank;
-    for (int d = 0; d < like.rank; d++) value.view.order[d] = d;
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_note_access(t, &value, kind);
 }
 
@@ -272,7 +266,5 @@ void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
     if (to->rank > 0) return;
     to->rank = from->rank;
     to->dtype = from->dtype;
-    for (int d = 0; d < from->rank; d++) {
-        to->dims[d] = view->view.length[d] > 0 ? view->view.length[d] : from->dims[d];
-    }
+    for (int d = 0; d < from->rank; d++) to->dims[d] = spad__ttgir_extent(from, &view->view, d);
 }

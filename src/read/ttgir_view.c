@@ -57,7 +57,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
                    const spad__ttgir_type *type, int of) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
-    const int64_t before = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
+    const int64_t before = spad__ttgir_extent(b, &value->view, own);
     int64_t dims[SPAD__TTGIR_RANK];
     view_dims(t, type, dims);
     const bool divided = dims[of] != type->dims[of];
@@ -174,15 +174,13 @@ void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* Bytes of one tile of the view. */
-static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int64_t *bytes) {
-    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+spad_status spad__ttgir_view_bytes(const spad__ttgir *t, int32_t buffer,
+                                   const spad__ttgir_view *view, int64_t *bytes,
+                                   spad_error *error) {
+    const spad__ttgir_buffer *b = &t->buffers.items[buffer];
     int64_t dims[SPAD__TTGIR_RANK];
-    for (int d = 0; d < b->rank; d++) {
-        dims[d] = value->view.length[d] > 0 ? value->view.length[d] : b->dims[d];
-    }
-    const spad_shape shape = {(size_t)b->rank, dims};
-    return spad_shape_bytes(bytes, shape, b->dtype, NULL) == SPAD_OK;
+    for (int d = 0; d < b->rank; d++) dims[d] = spad__ttgir_extent(b, view, d);
+    return spad_shape_bytes(bytes, (spad_shape){(size_t)b->rank, dims}, b->dtype, error);
 }
 
 /* Bytes that one block has of the type, with all stages of a ring. */
@@ -203,9 +201,8 @@ static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
     if (type->rank - ring != b->rank || type->dtype != b->dtype || b->folded) return false;
     view_dims(t, type, dims);
     for (int d = 0; d < b->rank; d++) {
-        const int own = value->view.order[d];
-        const int64_t length = value->view.length[own];
-        if (dims[d + ring] != (length > 0 ? length : b->dims[own])) return false;
+        if (dims[d + ring] != spad__ttgir_extent(b, &value->view, value->view.order[d]))
+            return false;
     }
     return true;
 }
@@ -257,7 +254,8 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, value);
         return;
     }
-    if (!view_bytes(t, &value, &had) || !type_bytes(t, &type, &has) ||
+    if (spad__ttgir_view_bytes(t, value.buffer, &value.view, &had, NULL) != SPAD_OK ||
+        !type_bytes(t, &type, &has) ||
         !spad__mul(had, is_whole_ring(t, &value) ? b->stages : 1, &all)) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;

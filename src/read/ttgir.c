@@ -167,6 +167,7 @@ static void free_all(spad__ttgir *t) {
     begin_pass(t, false);
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
+    spad__array_free(t->host, &t->givers);
     spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
@@ -438,7 +439,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
-    if (!spad__ttgir_find_used(t)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_find_uses(t)) return spad__fail_host_memory(error);
     t->ranks = spad__ttgir_count_ranks(t);
     info->together = t->ranks > 1;
     ttgir_read_program(t, used);

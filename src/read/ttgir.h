@@ -272,6 +272,7 @@ struct spad__ttgir {
     spad__scalars scalars;
     SPAD_ARRAY(spad__ttgir_value) values;
     SPAD_ARRAY(bool) used;      /* by value: an operation has it as an operand */
+    SPAD_ARRAY(int32_t) givers; /* by value: the operation that it is a result of; -1: none */
     SPAD_ARRAY(int32_t) bounds; /* by value: of a loop that data ends (ttgir_rounds.c) */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
@@ -690,8 +691,8 @@ spad_status spad__ttgir_fix_params(spad__ttgir *t, spad_error *error);
 
 /* Runs through the function. False: a fault, no memory, or unclear. */
 bool spad__ttgir_run(spad__ttgir *t);
-/* Which values an operation has as an operand. False: no memory. */
-bool spad__ttgir_find_used(spad__ttgir *t);
+/* `used` and `givers`. False: no memory. */
+bool spad__ttgir_find_uses(spad__ttgir *t);
 /* spad_kernel_read_ttgir; with `numbers` the function is run in any case, for tests: both kernels
  * have the same events. */
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,

@@ -67,12 +67,12 @@ spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int6
 /* ---- bounds ------------------------------------------------------------------------ */
 
 /* What the operation that makes the value takes away from another one: "arith.subi %n, %c64". */
-static int32_t less_number(const spad__ttgir *t, const int32_t *made_by, int32_t value) {
-    const int32_t op = made_by[value];
+static int32_t less_number(const spad__ttgir *t, int32_t value) {
+    const int32_t op = t->givers.items[value];
     if (op < 0) return value;
     const spad__mlir_op *o = &t->m->ops.items[op];
     if (!spad__mlir_named(t->m, o, "arith.subi") || o->operand_count != 2) return value;
-    const int32_t right = made_by[t->m->operands.items[o->first_operand + 1].value];
+    const int32_t right = t->givers.items[t->m->operands.items[o->first_operand + 1].value];
     if (right < 0 || !spad__mlir_named(t->m, &t->m->ops.items[right], "arith.constant")) {
         return value;
     }
@@ -80,34 +80,22 @@ static int32_t less_number(const spad__ttgir *t, const int32_t *made_by, int32_t
 }
 
 /* By value: a loop ends there (its number + 1), or begins there (-1); 0: none. */
-static void note_bounds(spad__ttgir *t, const int32_t *made_by) {
-    for (size_t i = 0; i < t->m->ops.count; i++) {
-        const spad__mlir_op *op = &t->m->ops.items[i];
-        if (!spad__mlir_named(t->m, op, "scf.for") || op->operand_count < 3) continue;
-        const spad__mlir_operand *operands = &t->m->operands.items[op->first_operand];
-        int32_t *start = &t->bounds.items[operands[0].value];
-        int32_t *end = &t->bounds.items[less_number(t, made_by, operands[1].value)];
-        if (*start == 0) *start = -1;
-        if (*end <= 0) *end = (int32_t)i + 1;
-    }
-}
-
 bool spad__ttgir_find_bounds(spad__ttgir *t) {
     const size_t count = t->m->values.count;
     t->whole_steps = true;
     t->bounds.count = 0;
     if (!spad__array_reserve(t->host, &t->bounds, count)) return false;
-    int32_t *made_by = spad__new_array(t->host, count, sizeof *made_by);
-    if (made_by == NULL) return false;
-    for (size_t i = 0; i < count; i++) made_by[i] = -1;
     for (size_t i = 0; i < count; i++) t->bounds.items[i] = 0;
     t->bounds.count = count;
     for (size_t i = 0; i < t->m->ops.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        for (int32_t r = 0; r < op->result_count; r++) made_by[op->first_result + r] = (int32_t)i;
+        if (!spad__mlir_named(t->m, op, "scf.for") || op->operand_count < 3) continue;
+        const spad__mlir_operand *operands = &t->m->operands.items[op->first_operand];
+        int32_t *start = &t->bounds.items[operands[0].value];
+        int32_t *end = &t->bounds.items[less_number(t, operands[1].value)];
+        if (*start == 0) *start = -1;
+        if (*end <= 0) *end = (int32_t)i + 1;
     }
-    note_bounds(t, made_by);
-    spad__free(t->host, made_by, count * sizeof *made_by);
     return true;
 }
 

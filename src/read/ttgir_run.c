@@ -303,14 +303,22 @@ static bool set_arguments(spad__ttgir *t, int32_t region) {
     return true;
 }
 
-bool spad__ttgir_find_used(spad__ttgir *t) {
+bool spad__ttgir_find_uses(spad__ttgir *t) {
     const size_t count = t->m->values.count;
     if (!spad__array_reserve(t->host, &t->used, count)) return false;
+    if (!spad__array_reserve(t->host, &t->givers, count)) return false;
     for (size_t i = 0; i < count; i++) t->used.items[i] = false;
+    for (size_t i = 0; i < count; i++) t->givers.items[i] = -1;
     for (size_t i = 0; i < t->m->operands.count; i++) {
         t->used.items[t->m->operands.items[i].value] = true;
     }
-    t->used.count = count;
+    for (size_t i = 0; i < t->m->ops.count; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        for (int32_t r = 0; r < op->result_count; r++) {
+            t->givers.items[op->first_result + r] = (int32_t)i;
+        }
+    }
+    t->used.count = t->givers.count = count;
     return true;
 }
 

@@ -384,8 +384,6 @@ bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
-/* What an operation does with other blocks of a cluster; NULL: nothing. */
-const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* The name that an argument has in the program, as a token: a variable that it is assigned to may
@@ -541,6 +539,9 @@ const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_acce
 
 /* ---- clusters --------------------------------------------------------------------------- */
 
+/* What an operation does with other blocks of a cluster; NULL: nothing, or what is known where the
+ * kernel has all of them. */
+const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* How many blocks the kernel has: 1 where none touches the memory of another one. */
 int spad__ttgir_count_ranks(spad__ttgir *t);
 /* Bits of a block's number that move nothing in a tensor or buffer. */
@@ -568,7 +569,7 @@ bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
 /* Where the text has no barriers: the compiler lets the blocks meet before the first operation that
  * may use an mbarrier of another block. */
 void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op);
-/* What one block does to a buffer is true of that of the others, too. */
+/* What one block does to a buffer is also noted at the same buffer of the others. */
 void spad__ttgir_align_blocks(spad__ttgir *t);
 /* The buffer of a block that is this one of the block `of`. */
 spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block);

@@ -366,6 +366,9 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
 uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
 /* The n-th "tensor" of the operands' types, or of the results'; 0: none. */
 uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, int n, bool result);
+/* What that tensor is; false: none, or not known. */
+bool spad__ttgir_nth_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
+                          spad__ttgir_type *out);
 /* The type of operand or result `which` of a product, as the token of its "tensor"; 0: none. */
 uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which);
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
@@ -480,6 +483,9 @@ typedef struct spad__ttgir_layout {
 /* False: a layout that is not known, or none. */
 bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
                              spad__ttgir_layout *out);
+/* The axis of an operation, and the layout of its first operand. False: not known. */
+bool spad__ttgir_read_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type,
+                           spad__ttgir_layout *layout, int64_t *axis);
 /* order[d]: the dimension of the memory that dimension d of the tensor is. False: not known. */
 bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, const int *order,
                           spad__ttgir_map *map);

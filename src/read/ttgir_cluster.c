@@ -147,9 +147,8 @@ void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op) {
 /* Where the blocks are in the first tensor of the operands, or of the results. */
 static bool blocks_of(spad__ttgir *t, const spad__mlir_op *op, bool result, int *rank,
                       spad__ttgir_bases *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, result);
     spad__ttgir_type type;
-    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
+    if (!spad__ttgir_nth_type(t, op, 0, result, &type)) return false;
     *rank = type.rank;
     return spad__ttgir_read_blocks(t, type.encoding, type.rank, out);
 }

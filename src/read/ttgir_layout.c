@@ -299,6 +299,13 @@ bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
     return read_layout(t, type->encoding, out);
 }
 
+bool spad__ttgir_read_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type,
+                           spad__ttgir_layout *layout, int64_t *axis) {
+    return spad__mlir_number_of(t->m, op, "axis", axis) &&
+           spad__ttgir_nth_type(t, op, 0, false, type) &&
+           spad__ttgir_read_layout(t, type, layout) && *axis >= 0 && *axis < layout->rank;
+}
+
 /* ---- which warp has what ---------------------------------------------------------------- */
 
 /* Rows of a layout: those of a warp's number, and those of what one warp has. */

@@ -34,17 +34,11 @@ enum { SCRATCH_UNKNOWN = -1 };
 
 /* ---- sizes ---------------------------------------------------------------------------- */
 
-static bool tensor_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
-                        spad__ttgir_type *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, n, result);
-    return at != 0 && spad__ttgir_read_type(t, at, op->end, out);
-}
-
 /* Bytes of an element of each operand: several are reduced together. */
 static int64_t element_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     int64_t sum = 0;
-    for (int n = 0; tensor_type(t, op, n, false, &type); n++) {
+    for (int n = 0; spad__ttgir_nth_type(t, op, n, false, &type); n++) {
         const spad_shape one = {0};
         int64_t bytes;
         if (spad_shape_bytes(&bytes, one, type.dtype, NULL) != SPAD_OK) return SCRATCH_UNKNOWN;
@@ -67,27 +61,21 @@ static int64_t scratch_times(int64_t a, int64_t b) {
     return product;
 }
 
-/* The layout of the first operand, and the axis. False: not known. */
-static bool along_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_layout *layout,
-                       int64_t *axis) {
-    spad__ttgir_type type;
-    return spad__mlir_number_of(t->m, op, "axis", axis) && tensor_type(t, op, 0, false, &type) &&
-           spad__ttgir_read_layout(t, &type, layout) && *axis >= 0 && *axis < layout->rank;
-}
-
 static int64_t reduce_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_type type;
     spad__ttgir_layout l;
     int64_t axis;
-    if (!along_axis(t, op, &l, &axis)) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_read_axis(t, op, &type, &l, &axis)) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     l.shape[axis] = l.warps[axis];
     return scratch_times(scratch_product(l.shape, l.rank), element_bytes(t, op));
 }
 
 static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_type type;
     spad__ttgir_layout l;
     int64_t axis, count = 1;
-    if (!along_axis(t, op, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_read_axis(t, op, &type, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     for (int d = 0; d < l.rank; d++) {
         const int64_t once = scratch_times(l.elements[d], scratch_times(l.lanes[d], l.warps[d]));
@@ -101,7 +89,7 @@ static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 static int64_t histogram_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     int64_t bytes;
-    if (!tensor_type(t, op, 0, true, &type)) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_nth_type(t, op, 0, true, &type)) return SCRATCH_UNKNOWN;
     if (type.dims[0] < WARP_LANES) type.dims[0] = WARP_LANES;
     const spad_shape shape = {(size_t)type.rank, type.dims};
     return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
@@ -159,7 +147,8 @@ static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 static int64_t moved_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     int64_t bytes;
-    if (t->shared_bytes < 0 || !tensor_type(t, op, 0, false, &type)) return SCRATCH_UNKNOWN;
+    if (t->shared_bytes < 0 || !spad__ttgir_nth_type(t, op, 0, false, &type))
+        return SCRATCH_UNKNOWN;
     spad__ttgir_take_part(t, &type);
     const spad_shape shape = {(size_t)type.rank, type.dims};
     return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;

@@ -174,9 +174,8 @@ int32_t spad__ttgir_spread_of_groups(const spad__ttgir *t) {
 static bool read_tensor_map(spad__ttgir *t, const spad__mlir_op *op, bool result,
                             spad__ttgir_map *map) {
     static const int order[SPAD__TTGIR_RANK] = {0, 1, 2, 3, 4, 5};
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, result);
     spad__ttgir_type type;
-    return at != 0 && spad__ttgir_read_type(t, at, op->end, &type) &&
+    return spad__ttgir_nth_type(t, op, 0, result, &type) &&
            spad__ttgir_read_map(t, &type, order, map);
 }
 
@@ -204,17 +203,11 @@ static bool gives_number(const spad__ttgir *t, const spad__mlir_op *op) {
  * element is whose number is 0 is known: at the first byte. */
 static void exchange_along_axis(spad__ttgir *t, const spad__mlir_op *op,
                                 spad__ttgir_exchange *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, false);
     const spad_shape one = {0};
     spad__ttgir_type type;
     spad__ttgir_layout layout;
     int64_t axis;
-    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type) ||
-        !spad__mlir_number_of(t->m, op, "axis", &axis) ||
-        !spad__ttgir_read_layout(t, &type, &layout) || axis < 0 || axis >= layout.rank ||
-        layout.warps[axis] < 2) {
-        return;
-    }
+    if (!spad__ttgir_read_axis(t, op, &type, &layout, &axis) || layout.warps[axis] < 2) return;
     if (spad__mlir_named(t->m, op, "tt.scan")) {
         out->reads = SPAD__SPREAD_ALL;
     } else {
@@ -231,16 +224,15 @@ spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op
     if (spad__mlir_named(t->m, op, "ttng.tensormap_create")) { /* by the first warp alone */
         return (spad__ttgir_exchange){.writes = SPAD__SPREAD_ONE, .reads = SPAD__SPREAD_ONE};
     }
-    const bool handed = spad__mlir_named(t->m, op, "tt.reduce") ||
-                        spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
-                        spad__mlir_named(t->m, op, "tt.atomic_cas");
-    if (handed && gives_number(t, op)) {
+    const bool reduces = spad__mlir_named(t->m, op, "tt.reduce");
+    const bool atomic =
+        spad__mlir_named(t->m, op, "tt.atomic_rmw") || spad__mlir_named(t->m, op, "tt.atomic_cas");
+    if ((reduces || atomic) && gives_number(t, op)) {
         out.reads = SPAD__SPREAD_ALL;
-    } else if (spad__mlir_named(t->m, op, "tt.reduce") || spad__mlir_named(t->m, op, "tt.scan")) {
+    } else if (reduces || spad__mlir_named(t->m, op, "tt.scan")) {
         exchange_along_axis(t, op, &out);
     }
-    if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
-        spad__mlir_named(t->m, op, "tt.atomic_cas")) {
+    if (atomic) {
         /* "atomic_rmw fadd, acq_rel, gpu, %p, %x" */
         const bool both = spad__mlir_mentions(t->m, op, "acq_rel");
         out.first = both || spad__mlir_mentions(t->m, op, "release");

@@ -123,6 +123,12 @@ uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, i
     return 0;
 }
 
+bool spad__ttgir_nth_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
+                          spad__ttgir_type *out) {
+    const uint32_t at = spad__ttgir_nth_tensor(t, op, n, result);
+    return at != 0 && spad__ttgir_read_type(t, at, op->end, out);
+}
+
 bool spad__ttgir_number_after(const spad__ttgir *t, const spad__mlir_op *op, uint32_t operand,
                               int64_t *out) {
     if (operand >= op->operand_count) return false;

@@ -34,15 +34,19 @@ enum { SCRATCH_UNKNOWN = -1 };
 
 /* ---- sizes ---------------------------------------------------------------------------- */
 
+static int64_t scratch_bytes(const int64_t *dims, int rank, spad_dtype dtype) {
+    const spad_shape shape = {(size_t)rank, dims};
+    int64_t bytes;
+    return spad_shape_bytes(&bytes, shape, dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+}
+
 /* Bytes of an element of each operand: several are reduced together. */
 static int64_t element_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     int64_t sum = 0;
     for (int n = 0; spad__ttgir_nth_type(t, op, n, false, &type); n++) {
-        const spad_shape one = {0};
-        int64_t bytes;
-        if (spad_shape_bytes(&bytes, one, type.dtype, NULL) != SPAD_OK) return SCRATCH_UNKNOWN;
-        if (!spad__add(sum, bytes, &sum)) return SCRATCH_UNKNOWN;
+        const int64_t bytes = scratch_bytes(NULL, 0, type.dtype);
+        if (bytes < 0 || !spad__add(sum, bytes, &sum)) return SCRATCH_UNKNOWN;
     }
     return sum;
 }
@@ -88,11 +92,9 @@ static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 
 static int64_t histogram_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
-    int64_t bytes;
     if (!spad__ttgir_nth_type(t, op, 0, true, &type)) return SCRATCH_UNKNOWN;
     if (type.dims[0] < WARP_LANES) type.dims[0] = WARP_LANES;
-    const spad_shape shape = {(size_t)type.rank, type.dims};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(type.dims, type.rank, type.dtype);
 }
 
 /* The token after "->"; op->end: none. */
@@ -123,7 +125,6 @@ static int64_t number_bytes(const spad__ttgir *t, uint32_t at) {
 static int64_t atomic_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     spad__ttgir_layout layout;
-    int64_t bytes;
     if (op->result_count != 1 || !t->used.items[op->first_result]) return 0;
     const uint32_t at = after_arrow(t, op);
     if (at == op->end) return SCRATCH_UNKNOWN;
@@ -133,8 +134,7 @@ static int64_t atomic_bytes(spad__ttgir *t, const spad__mlir_op *op) {
         return SCRATCH_UNKNOWN;
     }
     if (!layout.repeats) return layout.whole ? 0 : SCRATCH_UNKNOWN;
-    const spad_shape shape = {(size_t)layout.rank, layout.shape};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(layout.shape, layout.rank, type.dtype);
 }
 
 static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -146,12 +146,10 @@ static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 /* With an address: at most all of the first operand. */
 static int64_t moved_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
-    int64_t bytes;
     if (t->shared_bytes < 0 || !spad__ttgir_nth_type(t, op, 0, false, &type))
         return SCRATCH_UNKNOWN;
     spad__ttgir_take_part(t, &type);
-    const spad_shape shape = {(size_t)type.rank, type.dims};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(type.dims, type.rank, type.dtype);
 }
 
 static const struct {

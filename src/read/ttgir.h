@@ -455,6 +455,8 @@ void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, uns
 /* Begins an `if`, unless the condition is certain: returns false where it never holds. */
 bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open);
 void spad__ttgir_note_end(spad__ttgir *t, bool open);
+/* There is no memory: the reading ends. False. */
+bool spad__ttgir_no_memory(spad__ttgir *t);
 /* Something that matters is no expression: the function is run with numbers. */
 void spad__ttgir_unclear(spad__ttgir *t, const char *why);
 /* A fault of the operation that is looked at; a dry run reports none, because the other one does.
@@ -599,6 +601,8 @@ const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__m
 spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number);
 void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
                      spad__ttgir_value value);
+/* The operands of the operation that ended its region become its results; NULL: none did. */
+void spad__ttgir_set_results(spad__ttgir *t, const spad__mlir_op *op, const spad__mlir_op *end);
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
 /* The buffer of this token in this call, or a new one. -1: no memory. */
 int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh);

@@ -190,10 +190,7 @@ static bool run_both(spad__ttgir_branches *w, const spad__mlir_op *op, const int
     const uint32_t count = w->items[stop].argument_count;
     SPAD_ARRAY(spad__ttgir_value) first = {0};
     const spad__mlir_op *end = NULL;
-    if (!spad__array_reserve(t->host, &first, count)) {
-        t->m->out_of_memory = t->failed = true;
-        return false;
-    }
+    if (!spad__array_reserve(t->host, &first, count)) return spad__ttgir_no_memory(t);
     spad__ttgir_fork_open(t, &fork, spad__ttgir_condition(t, op));
     hand_arguments(w, op, 0, next[0]);
     bool good = next[0] == stop || run_from(w, next[0], stop, &end);

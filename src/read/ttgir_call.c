@@ -50,7 +50,7 @@ static uint32_t number_of_call(spad__ttgir *t) {
         }
     }
     if (!spad__array_reserve(t->host, &t->calls, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return 0;
     }
     t->calls.items[t->calls.count++] = caller;
@@ -75,9 +75,7 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
     t->call = outer;
     t->call_base = base;
     t->op = self;
-    for (int32_t i = 0; good && end != NULL && i < op->result_count; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
-    }
+    if (good) spad__ttgir_set_results(t, op, end);
 }
 
 void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op) {

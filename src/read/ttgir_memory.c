@@ -239,13 +239,8 @@ static void do_store_wait(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t pending = 0;
     spad__mlir_number_of(t->m, op, "pendings", &pending);
-    for (int32_t i = 0; i < op->result_count && (uint32_t)i < op->operand_count; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, op, (uint32_t)i));
-    }
-    spad__ttgir_note *note = spad__ttgir_note_statement(t, SPAD_STATEMENT_WAIT_GROUP);
-    if (note == NULL) return;
-    note->group = SPAD__TTGIR_MMAS;
-    note->scalar = spad__scalar_number(&t->scalars, pending);
+    spad__ttgir_set_results(t, op, op);
+    note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_MMAS, pending, 0);
     if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
         !spad__mlir_has(t->m, op, "warpGroupLocal")) {
         spad__ttgir_note_own_meet(t, op);
@@ -258,7 +253,7 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
 static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *barrier,
                                     spad_statement_kind kind) {
     if (barrier == NULL || barrier->kind != SPAD__TTGIR_VIEW) {
-        if (!t->dry) SPAD__TTGIR_FAULT(t, "a barrier that is no memory that was allocated");
+        SPAD__TTGIR_FAULT(t, "a barrier that is no memory that was allocated");
         return NULL;
     }
     if (!t->dry) t->buffers.items[barrier->buffer].barrier = true;

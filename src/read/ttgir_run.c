@@ -13,10 +13,7 @@ static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end
 /* ---- partitions ---------------------------------------------------------------------- */
 
 static bool ttgir_add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
-    if (!spad__array_reserve(t->host, &t->agents, 1)) {
-        t->m->out_of_memory = t->failed = true;
-        return false;
-    }
+    if (!spad__array_reserve(t->host, &t->agents, 1)) return spad__ttgir_no_memory(t);
     t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers, -1};
     return true;
 }
@@ -91,9 +88,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
         t->stream = SPAD__STREAM_DEFAULT;
     }
     if (!run_region(t, op->first_region, &end)) return;
-    for (int32_t i = 0; i < op->result_count && end != NULL; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
-    }
+    spad__ttgir_set_results(t, op, end);
     if (t->dry) return;
     for (int32_t region = spad__ttgir_region(t, op->first_region)->next; region >= 0;
          region = spad__ttgir_region(t, region)->next) {
@@ -207,7 +202,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     if (do_mask(t, op)) return;
     if (choose_memory(t, op)) return;
     if (spad__ttgir_arithmetic(t, op, &scalar)) {
-        if (scalar >= 0) spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(scalar));
+        if (scalar >= 0) set_scalar(t, op, scalar);
         return;
     }
     const spad__ttgir_value first = *spad__ttgir_operand(t, op, 0);
@@ -256,7 +251,7 @@ static bool run_ops(spad__ttgir *t, int32_t first, int32_t end) {
         t->op = number;
         run_op(t, &t->m->ops.items[number]);
         spad__ttgir_set_bounds(t, &t->m->ops.items[number]);
-        if (t->scalars.out_of_memory) t->m->out_of_memory = t->failed = true;
+        if (t->scalars.out_of_memory) return spad__ttgir_no_memory(t);
         if (t->failed || (t->unclear && !t->dry)) return false;
     }
     return true;
@@ -352,10 +347,7 @@ static bool run_block(spad__ttgir *t, int rank) {
     t->agents.count = 0;
     t->first_buffers[rank] = t->buffers.count;
     spad__index_clear(&t->buffer_index);
-    if (!reset_values(t)) {
-        t->m->out_of_memory = true;
-        return false;
-    }
+    if (!reset_values(t)) return spad__ttgir_no_memory(t);
     if (!set_arguments(t, function->first_region)) return false;
     if (!run_region(t, function->first_region, &end)) return false;
     t->op = t->function;

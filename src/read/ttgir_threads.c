@@ -99,7 +99,7 @@ static int32_t number_of_map(spad__ttgir *t, const spad__ttgir_map *map) {
         if (memcmp(&t->maps.items[i], map, sizeof *map) == 0) return (int32_t)i + 1;
     }
     if (!spad__array_reserve(t->host, &t->maps, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return 0;
     }
     t->maps.items[t->maps.count++] = *map;

@@ -276,11 +276,10 @@ static bool run_branch(spad__ttgir_branches *w, const spad__mlir_op *op, int sto
     if (block->successor_count == 2) {
         const spad__scalar condition = spad__ttgir_condition(t, op);
         if (condition < 0) return false; /* no memory */
-        if (sizes_decide(w, block, condition, &which)) {
-            /* the sizes decide */
-        } else if (!w->items[next[0]].leads || !w->items[next[1]].leads) {
-            return run_early(w, op, block, stop, at);
-        } else {
+        if (!sizes_decide(w, block, condition, &which)) {
+            if (!w->items[next[0]].leads || !w->items[next[1]].leads) {
+                return run_early(w, op, block, stop, at);
+            }
             *at = meeting(w, next[0], next[1]);
             return run_both(w, op, next, *at);
         }

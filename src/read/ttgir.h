@@ -39,6 +39,7 @@ enum {
     SPAD__TTGIR_ARGUMENTS = 1 << 20,  /* arguments from here on are rounds that data ends */
     SPAD__TTGIR_NOTES = 400000,       /* statements of a function that is run */
     SPAD__TTGIR_RUN_ROUNDS = 1 << 20, /* rounds of its loops */
+    SPAD__TTGIR_ROUNDS_OF_DATA = 3,   /* of a loop that data ends, unless a number is given */
     SPAD__TTGIR_BLOCKS = 16           /* of a cluster */
 };
 
@@ -639,6 +640,8 @@ void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t
 
 /* ---- functions ------------------------------------------------------------------------ */
 
+/* "@name" of a call or a function, as a token; 0: none. */
+uint32_t spad__ttgir_symbol(const spad__ttgir *t, const spad__mlir_op *op);
 /* Lists the functions of the module that begins with this operation. False: no memory. */
 bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
 /* Runs the function that is called, as if it were written here. */

@@ -453,8 +453,6 @@ void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- while ----------------------------------------------------------------------------- */
 
-enum { ROUNDS_OF_DATA = 3 };
-
 /* Does the loop go on while cluster launch control hands out work? */
 static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__mlir_mentions(t->m, op, "ttng.clc_is_canceled");
@@ -540,7 +538,8 @@ void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
     l.more = SPAD__NO_SCALAR;
     /* such loops have the same number of rounds: all of them read the same answers */
     const int32_t whose = is_handed_out(t, op) ? t->function : t->op;
-    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + whose, ROUNDS_OF_DATA);
+    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + whose,
+                                    SPAD__TTGIR_ROUNDS_OF_DATA);
     if (begin_loop(t, &l)) {
         carry(t, &l, op, 0);
         if (t->run) {

@@ -12,8 +12,7 @@
 
 enum { CALLS_DEEP = 32, CALLS_MAX = 1 << 14, FUNCTIONS_MAX = 4096 };
 
-/* "@name" of a call or a function; 0: none. */
-static uint32_t symbol_of(const spad__ttgir *t, const spad__mlir_op *op) {
+uint32_t spad__ttgir_symbol(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(t->m, op, at)) {
         if (t->m->tokens.items[at].kind == SPAD__MLIR_SYMBOL) return at;
     }
@@ -34,7 +33,7 @@ bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first) {
 static const spad__mlir_op *function_named(const spad__ttgir *t, uint32_t symbol) {
     for (size_t i = 0; symbol != 0 && i < t->functions.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[t->functions.items[i]];
-        const uint32_t own = symbol_of(t, op);
+        const uint32_t own = spad__ttgir_symbol(t, op);
         if (own != 0 && spad__mlir_same(t->m, own, symbol)) return op;
     }
     return NULL;
@@ -79,7 +78,7 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
 }
 
 void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op) {
-    const uint32_t symbol = symbol_of(t, op);
+    const uint32_t symbol = spad__ttgir_symbol(t, op);
     const spad__mlir_op *function = function_named(t, symbol);
     if (function == NULL) {
         SPAD__TTGIR_FAULT(t, "'tt.call' of a function that the module does not have");

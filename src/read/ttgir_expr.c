@@ -395,7 +395,7 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
         return unclear(t, "how often a loop runs is decided by data", error);
     }
     if (node->data || spad__ttgir_is_rounds(t, trips)) {
-        param = (spad__ttgir_param){.value = node->data ? 3 : node->now,
+        param = (spad__ttgir_param){.value = node->data ? SPAD__TTGIR_ROUNDS_OF_DATA : node->now,
                                     .any = true,
                                     .trips = trips,
                                     .node = trips,

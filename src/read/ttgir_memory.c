@@ -292,39 +292,36 @@ static void do_invalidate(spad__ttgir *t, const spad__mlir_op *op) {
     t->buffers.items[barrier->buffer].ended = true;
 }
 
-static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
-    int64_t bytes = 0;
+/* An arrival of threads: so many times (below 0: once), with bytes to expect (below 0: none). */
+static void note_arrival(spad__ttgir *t, const spad__mlir_op *op, spad__scalar count,
+                         spad__scalar bytes) {
     bool open;
     uint32_t blocks;
-    if (!spad__ttgir_number_after(t, op, 0, &bytes))
-        SPAD__TTGIR_FAULT(t, "expected a number of bytes");
     spad__ttgir_note_own_meet(t, op);
     if (!spad__ttgir_arrivals(t, op, &blocks)) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
     if (note != NULL) {
-        note->expect = spad__scalar_number(&t->scalars, bytes);
+        note->scalar = count;
+        note->expect = bytes;
         note->flags = spad__ttgir_flags_of_arrival(t, op);
         spad__ttgir_arrive_at(t, note, blocks);
     }
     spad__ttgir_note_end(t, open);
 }
 
+static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t bytes = 0;
+    if (!spad__ttgir_number_after(t, op, 0, &bytes))
+        SPAD__TTGIR_FAULT(t, "expected a number of bytes");
+    note_arrival(t, op, SPAD__NO_SCALAR, spad__scalar_number(&t->scalars, bytes));
+}
+
 static void do_arrive(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
-    bool open;
-    uint32_t blocks;
     spad__ttgir_number_after(t, op, 0, &count);
-    spad__ttgir_note_own_meet(t, op);
-    if (!spad__ttgir_arrivals(t, op, &blocks)) return;
-    if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
-    spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
-    if (note != NULL) {
-        if (count != 1) note->scalar = spad__scalar_number(&t->scalars, count);
-        note->flags = spad__ttgir_flags_of_arrival(t, op);
-        spad__ttgir_arrive_at(t, note, blocks);
-    }
-    spad__ttgir_note_end(t, open);
+    note_arrival(t, op, count == 1 ? SPAD__NO_SCALAR : spad__scalar_number(&t->scalars, count),
+                 SPAD__NO_SCALAR);
 }
 
 static void do_wait_barrier(spad__ttgir *t, const spad__mlir_op *op) {

@@ -174,6 +174,42 @@ static spad_status sum_expr(spad__ttgir *t, const spad__scalar_node *node, spad_
     return ttgir_apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
 }
 
+/* The exclusive or of two bits. */
+static spad_status xor_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
+                            spad_error *error) {
+    spad_expr a, b;
+    if (!spad__scalar_get(&t->scalars, node->a)->bit ||
+        !spad__scalar_get(&t->scalars, node->b)->bit) {
+        return unclear(t, "bits of a number", error);
+    }
+    TRY(spad__ttgir_expr(t, node->a, &a, error));
+    TRY(spad__ttgir_expr(t, node->b, &b, error));
+    TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
+    return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
+}
+
+/* A quotient, rest, product, or the smaller or larger one. */
+static spad_status two_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
+                            spad_error *error) {
+    static const spad_expr_op ops[] = {[SPAD__SCALAR_MUL] = SPAD_EXPR_MUL,
+                                       [SPAD__SCALAR_DIV] = SPAD_EXPR_DIV,
+                                       [SPAD__SCALAR_MOD] = SPAD_EXPR_MOD,
+                                       [SPAD__SCALAR_MIN] = SPAD_EXPR_SMALLER,
+                                       [SPAD__SCALAR_MAX] = SPAD_EXPR_LARGER};
+    const bool divides = node->op == SPAD__SCALAR_DIV || node->op == SPAD__SCALAR_MOD;
+    spad_expr a, b;
+    if (divides && spad__scalar_get(&t->scalars, node->a)->least < 0) {
+        return unclear(t, "the quotient of something that may be below 0", error);
+    }
+    if (node->op == SPAD__SCALAR_MAX && spad__scalar_is(&t->scalars, node->b, 0) &&
+        is_implied(t, node->a)) {
+        return spad__ttgir_expr(t, node->a, out, error);
+    }
+    TRY(spad__ttgir_expr(t, node->a, &a, error));
+    TRY(spad__ttgir_expr(t, node->b, &b, error));
+    return ttgir_apply(t, ops[node->op], a, b, out, error);
+}
+
 /* A condition that data decides. */
 static spad_status unknown_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
     for (size_t i = 0; i < t->unknown_count; i++) {
@@ -185,16 +221,10 @@ static spad_status unknown_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, 
 }
 
 spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
-    static const spad_expr_op ops[] = {[SPAD__SCALAR_MUL] = SPAD_EXPR_MUL,
-                                       [SPAD__SCALAR_DIV] = SPAD_EXPR_DIV,
-                                       [SPAD__SCALAR_MOD] = SPAD_EXPR_MOD,
-                                       [SPAD__SCALAR_MIN] = SPAD_EXPR_SMALLER,
-                                       [SPAD__SCALAR_MAX] = SPAD_EXPR_LARGER};
     if (n < 0) return unclear(t, "a number", error);
     const spad__scalar_node node = *spad__scalar_get(&t->scalars, n);
     int64_t step;
     const spad__ttgir_param *param = param_of(t, n, &step);
-    spad_expr a, b;
     if (param != NULL) {
         *out = param->expr;
         if (step == 1) return SPAD_OK;
@@ -204,14 +234,6 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
         if (!use_sizes(t, n)) return unclear(t, "a number of rounds that data ends", error);
         return spad__ttgir_number_expr(t, node.now, out, error);
     }
-    if ((node.op == SPAD__SCALAR_DIV || node.op == SPAD__SCALAR_MOD) &&
-        spad__scalar_get(&t->scalars, node.a)->least < 0) {
-        return unclear(t, "the quotient of something that may be below 0", error);
-    }
-    if (node.op == SPAD__SCALAR_MAX && spad__scalar_is(&t->scalars, node.b, 0) &&
-        is_implied(t, node.a)) {
-        return spad__ttgir_expr(t, node.a, out, error);
-    }
     switch (node.op) {
     case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
     case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
@@ -219,19 +241,8 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
     case SPAD__SCALAR_MOD:
     case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_MIN:
-    case SPAD__SCALAR_MAX:
-        TRY(spad__ttgir_expr(t, node.a, &a, error));
-        TRY(spad__ttgir_expr(t, node.b, &b, error));
-        return ttgir_apply(t, ops[node.op], a, b, out, error);
-    case SPAD__SCALAR_XOR:
-        if (!spad__scalar_get(&t->scalars, node.a)->bit ||
-            !spad__scalar_get(&t->scalars, node.b)->bit) {
-            return unclear(t, "bits of a number", error);
-        }
-        TRY(spad__ttgir_expr(t, node.a, &a, error));
-        TRY(spad__ttgir_expr(t, node.b, &b, error));
-        TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
-        return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
+    case SPAD__SCALAR_MAX: return two_expr(t, &node, out, error);
+    case SPAD__SCALAR_XOR: return xor_expr(t, &node, out, error);
     case SPAD__SCALAR_DATA: return unknown_expr(t, n, out, error);
     case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
     case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);

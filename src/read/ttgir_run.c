@@ -193,6 +193,43 @@ static void set_scalar(spad__ttgir *t, const spad__mlir_op *op, spad__scalar sca
     spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(scalar));
 }
 
+static void do_program_id(spad__ttgir *t, const spad__mlir_op *op) {
+    set_scalar(t, op, spad__scalar_number(&t->scalars, t->program[axis_of(t, op)]));
+}
+
+static void do_num_programs(spad__ttgir *t, const spad__mlir_op *op) {
+    set_scalar(t, op, spad__scalar_number(&t->scalars, t->programs));
+}
+
+static void do_global_load(spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t value;
+    do_global(t, op, false);
+    spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
+    if (spad__ttgir_loaded(t, op, &value)) {
+        set_scalar(t, op, spad__scalar_number(&t->scalars, value));
+    }
+}
+
+static void do_global_store(spad__ttgir *t, const spad__mlir_op *op) {
+    do_global(t, op, true);
+}
+
+static const struct {
+    const char *name;
+    void (*act)(spad__ttgir *t, const spad__mlir_op *op);
+    bool region; /* it has one; without, it is not known */
+} actions[] = {
+    {"scf.for", spad__ttgir_for, true},
+    {"scf.while", spad__ttgir_while, true},
+    {"scf.if", spad__ttgir_if, true},
+    {"ttg.warp_specialize", do_warp_specialize, true},
+    {"tt.call", spad__ttgir_call, false},
+    {"tt.get_program_id", do_program_id, false},
+    {"tt.get_num_programs", do_num_programs, false},
+    {"tt.load", do_global_load, false},
+    {"tt.store", do_global_store, false},
+};
+
 static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     spad__scalar scalar;
     for (int32_t i = 0; i < op->result_count; i++) spad__ttgir_set(t, op, i, spad__ttgir_nothing);
@@ -210,30 +247,13 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, first);
     }
     if (spad__ttgir_memory(t, op)) return;
-    if (spad__mlir_named(t->m, op, "scf.for") && op->first_region >= 0) {
-        spad__ttgir_for(t, op);
-    } else if (spad__mlir_named(t->m, op, "scf.while") && op->first_region >= 0) {
-        spad__ttgir_while(t, op);
-    } else if (spad__mlir_named(t->m, op, "scf.if") && op->first_region >= 0) {
-        spad__ttgir_if(t, op);
-    } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {
-        do_warp_specialize(t, op);
-    } else if (spad__mlir_named(t->m, op, "tt.call")) {
-        spad__ttgir_call(t, op);
-    } else if (spad__mlir_named(t->m, op, "tt.get_program_id")) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, t->program[axis_of(t, op)]));
-    } else if (spad__mlir_named(t->m, op, "tt.get_num_programs")) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, t->programs));
-    } else if (spad__mlir_named(t->m, op, "tt.load")) {
-        int64_t value;
-        do_global(t, op, false);
-        spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
-        if (spad__ttgir_loaded(t, op, &value)) {
-            set_scalar(t, op, spad__scalar_number(&t->scalars, value));
-        }
-    } else if (spad__mlir_named(t->m, op, "tt.store")) {
-        do_global(t, op, true);
-    } else if (ttgir_matters(t, op)) {
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (!spad__mlir_named(t->m, op, actions[i].name)) continue;
+        if (actions[i].region && op->first_region < 0) continue;
+        actions[i].act(t, op);
+        return;
+    }
+    if (ttgir_matters(t, op)) {
         refuse_op(t, op, "is not known, and memory on chip may depend on it");
     }
 }

@@ -211,6 +211,22 @@ bool spad__ttgir_fold_scales(int64_t *dims) {
 
 enum { LOCATIONS_DEEP = 16 };
 
+static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth);
+
+/* "callsite(#loc1 at #loc2)" */
+static spad__ttgir_place place_of_call(const spad__ttgir *t, uint32_t at, int depth) {
+    const spad__mlir *m = t->m;
+    const uint32_t callee = at + 2 < m->tokens.count ? at + 2 : at + 1;
+    spad__ttgir_place place = place_in(t, callee, depth + 1);
+    for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
+        if (m->tokens.items[i].fresh && i > callee) break;
+        if (!spad__mlir_is(m, i, "at")) continue;
+        place.call = i + 1;
+        break;
+    }
+    return place;
+}
+
 /* After the '(' of loc( or of a name; `depth` bounds aliases that lead in a circle. */
 static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) {
     const spad__mlir *m = t->m;
@@ -222,18 +238,7 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
         if (alias == NULL || alias->end - alias->first < 3) return place;
         return place_in(t, alias->first + 2, depth + 1);
     }
-    if (spad__mlir_is(m, at, "callsite")) {
-        const uint32_t callee = at + 2 < m->tokens.count ? at + 2 : at + 1;
-        place = place_in(t, callee, depth + 1);
-        for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
-            if (m->tokens.items[i].fresh && i > callee) break;
-            if (spad__mlir_is(m, i, "at")) {
-                place.call = i + 1;
-                break;
-            }
-        }
-        return place;
-    }
+    if (spad__mlir_is(m, at, "callsite")) return place_of_call(t, at, depth);
     if (spad__mlir_is(m, at, "fused")) {
         uint32_t first = at;
         while (m->tokens.items[first].kind != SPAD__MLIR_END &&

@@ -131,7 +131,6 @@ static void do_dealloc(spad__ttgir *t, const spad__mlir_op *op) {
 
 static void do_load(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
-    if (from == NULL) return;
     const uint32_t type =
         spad__mlir_named(t->m, op, "ttg.local_load") || spad__mlir_named(t->m, op, "ttng.tmem_load")
             ? spad__ttgir_nth_tensor(t, op, 0, true)
@@ -149,7 +148,6 @@ static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
     uint32_t which;
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, &which);
-    if (to == NULL) return;
     const spad__scalar condition =
         spad__mlir_named(t->m, op, "ttng.tmem_store") && op->operand_count > which + 1
             ? spad__ttgir_scalar(t, op, op->operand_count - 1)
@@ -164,7 +162,6 @@ static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
 
 static void do_scatter(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
-    if (to == NULL) return;
     spad__ttgir_note_operation(t, "scatter", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY);
     spad__ttgir_note_spread(t, SPAD__SPREAD_UNKNOWN);
@@ -252,7 +249,7 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
 
 static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *barrier,
                                     spad_statement_kind kind) {
-    if (barrier == NULL || barrier->kind != SPAD__TTGIR_VIEW) {
+    if (barrier->kind != SPAD__TTGIR_VIEW) {
         SPAD__TTGIR_FAULT(t, "a barrier that is no memory that was allocated");
         return NULL;
     }
@@ -369,7 +366,6 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
     const spad__ttgir_value *barrier = view_operand(t, op, 1, &which);
-    if (to == NULL || barrier == NULL) return;
     const uint32_t same =
         spad__mlir_has(t->m, op, "multicast") ? t->buffers.items[to->buffer].same : 0;
     const uint32_t blocks = spad__ttgir_peers(t, same);
@@ -392,7 +388,6 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_tma_store(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
     const bool adds = spad__mlir_named(t->m, op, "ttng.async_tma_reduce");
-    if (from == NULL) return;
     spad__ttgir_note *note =
         spad__ttgir_note_operation(t, adds ? "reduce" : "store", SPAD__TTGIR_TMA);
     if (note == NULL) return;
@@ -604,7 +599,7 @@ static void do_tmem_copy(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *to = view_operand(t, op, 1, NULL);
     uint32_t which;
     const uint32_t blocks = spad__ttgir_peers(t, pair_bits(t));
-    if (from == NULL || to == NULL || !spad__ttgir_leads(t, pair_bits(t))) return;
+    if (!spad__ttgir_leads(t, pair_bits(t))) return;
     if (spad__ttgir_note_operation(t, "copy", SPAD__TTGIR_TC5) == NULL) return;
     spad__ttgir_note_accesses(t, from, SPAD_ACCESS_READ, blocks, SPAD__SPREAD_ONE);
     spad__ttgir_note_accesses(t, to, SPAD_ACCESS_WRITE, blocks, SPAD__SPREAD_ONE);
@@ -630,7 +625,7 @@ static void do_release(spad__ttgir *t, const spad__mlir_op *op) {
 static const struct {
     const char *name;
     void (*act)(spad__ttgir *t, const spad__mlir_op *op);
-    uint32_t views; /* operands that are memory, at least */
+    uint32_t views; /* operands that are memory, at least: `act` is called only where it has them */
     bool first;     /* they are its first ones */
 } known[] = {
     {"ttg.local_alloc", do_alloc, 0, false},

@@ -3,9 +3,11 @@
  * What the files that turn TTGIR into a kernel share.
  *
  *     ttgir_words.c   types, encodings, locations, names
+ *     ttgir_loaded.c  numbers that the program loads and the caller gives
  *     ttgir_layout.c  layouts of tensors in registers
  *     ttgir_threads.c which warps access which bytes, and where they meet
  *     ttgir_numbers.c arithmetic on whole numbers
+ *     ttgir_rounds.c  loops that data ends, and what depends on their rounds
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_view.c    parts of buffers, and other shapes of them
  *     ttgir_memory.c  operations that touch shared or tensor memory
@@ -13,7 +15,7 @@
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
  *     ttgir_cluster.c blocks of a cluster that touch the memory of one another
- *     ttgir_run.c     scalars and partitions: runs through a function
+ *     ttgir_run.c     runs through a function; partitions of warps
  *     ttgir_block.c   loops and conditions
  *     ttgir_branch.c  blocks with branches: a return that is not the last statement
  *     ttgir_local.c   which buffers are declared in a loop
@@ -71,8 +73,8 @@ typedef struct spad__ttgir_value {
     spad__scalar scalar;
     int32_t buffer;
     spad__ttgir_view view;
-    spad__scalar decided; /* no number, and data decides whether it is 0: one more than what stands
-                             for it; 0: it was not asked */
+    spad__scalar decided; /* of a condition that is no number: one more than the DATA that stands
+                             for it; 0: none does yet */
 } spad__ttgir_value;
 
 /* ---- buffers ----------------------------------------------------------------------- */
@@ -330,7 +332,7 @@ struct spad__ttgir {
     int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
     int32_t steps_op;       /* a loop with an end, or a start, of data; -1: none */
     int32_t unread_op;      /* a load that is left out where its product is; -1: none */
-    int32_t same_op;        /* a condition that data decides anew in each round; -1: none */
+    int32_t same_op;        /* a condition that data decides again in each round; -1: none */
     int32_t empty_op;       /* a loop that has no rounds; -1: none */
     int32_t left_op;        /* a return that only some blocks of the grid take; -1: none */
     int32_t ended_op;       /* a return before the end, that is taken; -1: none */
@@ -433,15 +435,17 @@ static inline bool spad__ttgir_is_rounds(const spad__ttgir *t, spad__scalar n) {
 /* Arguments from the last bit on, rounds that data ends among them. */
 #define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
 /* Does it depend on them? Its number at the given sizes is one of many then. An argument of the
- * function beyond the 63rd counts as such too. */
+ * function beyond the 63rd counts as one of them. */
 static inline bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n) {
     return t->whole_steps &&
            (spad__scalar_get(&t->scalars, n)->arguments & SPAD__TTGIR_ROUNDS_BIT) != 0;
 }
+/* A comparison with the end of such a loop as one with its rounds; others stay as they are. */
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
-/* Where alone something has written the buffer; below 0: not known, or in any case. */
-spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
+/* The rounds of a loop over this distance, where it is one of whole steps; else below 0. */
 spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step);
+/* Where alone the buffer has been written, as a condition; below 0: not known, or in any case. */
+spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
 
 /* ---- notes -------------------------------------------------------------------------- */
 
@@ -449,7 +453,7 @@ spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kin
 spad__ttgir_note *spad__ttgir_note_statement(spad__ttgir *t, spad_statement_kind statement);
 spad__ttgir_note *spad__ttgir_note_operation(spad__ttgir *t, const char *name,
                                              spad__ttgir_unit unit);
-/* A number as an expression of rounds and sizes; unclear with that reason where it is not one. */
+/* A number as an expression of rounds and sizes; unclear for this reason where it is not one. */
 spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why);
 /* Adds an access to the newest note. */
 void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind);
@@ -561,7 +565,7 @@ uint32_t spad__ttgir_peers(const spad__ttgir *t, uint32_t bits);
 bool spad__ttgir_leads(const spad__ttgir *t, uint32_t bits);
 /* Bits of a block's number that an mbarrier is one for. */
 uint32_t spad__ttgir_joined(const spad__ttgir *t, const spad__ttgir_value *barrier);
-/* Who arrives for whom: "fromCTA" and "multicastCTA". False: not this block. */
+/* The blocks that this one arrives at, by "fromCTA" and "multicastCTA". False: it does not. */
 bool spad__ttgir_arrivals(const spad__ttgir *t, const spad__mlir_op *op, uint32_t *blocks);
 /* An access to the memory of each of these blocks. */
 void spad__ttgir_note_accesses(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind,

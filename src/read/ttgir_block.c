@@ -24,7 +24,6 @@ static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
            a->view.reshaped == b->view.reshaped && a->view.bits == b->view.bits;
 }
 
-/* Two values that may be meant: the same buffer at one stage or the other. */
 spad__ttgir_value spad__ttgir_either(spad__ttgir *t, spad__scalar condition, spad__ttgir_value a,
                                      spad__ttgir_value b) {
     spad__scalars *s = &t->scalars;
@@ -60,7 +59,7 @@ static bool notes_meet(const spad__ttgir *t, size_t first, size_t end) {
     return false;
 }
 
-/* Are the notes from `first` on nothing but meetings? */
+/* Are all notes from `first` on meetings? */
 static bool notes_only_meet(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         if (t->notes.items[i].kind != SPAD__NOTE_MEET) return false;
@@ -68,8 +67,8 @@ static bool notes_only_meet(const spad__ttgir *t, size_t first) {
     return true;
 }
 
-/* Do the notes from `first` on nothing but load and store global memory, and let warps meet? Only
- * their time is of interest then, and that is not known where data decides whether they happen. */
+/* Do the notes from `first` on only load and store global memory, and let warps meet? Only their
+ * time is of interest then, and that is not known where data decides whether they happen. */
 static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
@@ -112,7 +111,7 @@ static bool is_unknown(spad__ttgir *t, spad__scalar condition) {
         if (t->unknowns[i].scalars[t->rank] == condition) return true;
     }
     const uint32_t name = t->m->operands.items[op->first_operand].token;
-    for (size_t i = 0; i < t->unknown_count; i++) { /* the blocks of a cluster decide alike */
+    for (size_t i = 0; i < t->unknown_count; i++) { /* the same in each block of a cluster */
         spad__ttgir_unknown *unknown = &t->unknowns[i];
         if (unknown->name != name || unknown->scalars[t->rank] >= 0) continue;
         unknown->scalars[t->rank] = condition;
@@ -516,8 +515,8 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
 }
 
 /* Is a run with numbers tried before any number of rounds? Where the caller has them for what data
- * decides; and where there are partitions, whose loops have numbers of rounds that belong together
- * and could not be told from others if each had any. */
+ * decides; and where there are partitions, whose loops have numbers of rounds that depend on one
+ * another, which is lost if each has any number. */
 static bool is_run_first(const spad__ttgir *t, const spad__mlir_op *op) {
     return t->has_loaded || (t->specialised && !is_handed_out(t, op));
 }

@@ -4,15 +4,15 @@
  *
  * Loops are those of scf, so branches lead forward only. The last return of the text is the end of
  * the function; a block that does not lead to it leaves the function early. Where two ways lead to
- * the end, they meet in the nearest block that both must pass, and what is between is a condition
- * as "scf.if" is one.
+ * the end, they meet in the nearest block that both must pass, and what is between is a condition,
+ * like an "scf.if".
  *
- * A block of the grid that leaves early has done what stands before. If that is nothing that others
- * wait for, what holds for those that go on holds for it as well, because its events are among
- * theirs: the kernel is that of the blocks that go on, and no condition is needed, which data may
+ * A block of the grid that leaves early has done what comes before. If nothing of that is waited
+ * for, what holds for the blocks that go on holds for it as well, because its events are among
+ * theirs: the kernel is that of the blocks that go on, and needs no condition, which data may
  * decide. In any other case the rest is in the `else` of a condition.
  *
- * O(blocks^2) for what meets where; each block is run once for each way that has one of its own.
+ * O(blocks^2) for what meets where; each block is run once for each way that leads to it.
  */
 #include "read/ttgir.h"
 

@@ -274,7 +274,7 @@ void spad__ttgir_align_blocks(spad__ttgir *t) {
     const size_t count = t->first_buffers[1];
     for (int block = 1; block < t->ranks; block++) {
         const size_t first = t->first_buffers[block];
-        /* which blocks lead is a matter of accesses and arrivals alone: all allocate alike */
+        /* which blocks lead matters for accesses and arrivals only: all allocate the same */
         assert(t->first_buffers[block + 1] - first == count);
         for (size_t i = 0; i < count; i++) {
             const spad__ttgir_buffer *b = &t->buffers.items[first + i];

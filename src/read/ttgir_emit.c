@@ -582,8 +582,8 @@ static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spa
 
 /* ---- blocks of a cluster -------------------------------------------------------------- */
 
-/* Does the block end without a wait for its last stores? That is reported (SPAD-UNFINISHED), and
- * then it is not asked what else uses their bytes. */
+/* Does the block end without a wait for its last stores? That is reported (SPAD-UNFINISHED), so
+ * that what else uses their bytes is not reported as well. */
 static bool has_open_stores(const spad__ttgir *t) {
     bool open = false;
     for (size_t i = 0; i < t->notes.count; i++) {
@@ -595,7 +595,7 @@ static bool has_open_stores(const spad__ttgir *t) {
     return open;
 }
 
-/* When a block ends, its memory is gone: what others access must be done with. */
+/* When a block ends, its memory is gone: all accesses of other blocks must have ended. */
 static spad_status emit_exit(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
     if (!t->meets) return SPAD_OK; /* the text has no barriers */
     const bool stores = has_open_stores(t);

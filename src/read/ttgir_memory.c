@@ -2,12 +2,12 @@
  *
  * Operations of TTGIR that touch shared or tensor memory, and those that synchronise.
  *
- * What each of them does is that of the instructions it becomes: a copy without a commit or a
+ * What each of them does is what the instructions do that it becomes: a copy without a commit or a
  * barrier of its own is issued to a unit; a wait for groups, an arrival and a wait for a phase are
  * the statements of the same name. `barrier_expect` is mbarrier.arrive.expect_tx, one arrival. A
  * product on tensor memory ends with tcgen05.commit for each of its barriers. Threads of one
- * partition are one agent; where the text has the barriers between them, so has the kernel
- * (ttgir_threads.c).
+ * partition are one agent; where the text has the barriers between them, the kernel has them as
+ * well (ttgir_threads.c).
  */
 #include <string.h>
 
@@ -478,8 +478,8 @@ static void note_product(spad__ttgir *t, const spad__ttgir_value *const *reads, 
 }
 
 /* "%a, %b, %d[%token], %use, %condition, %barrier[%its_condition], ... {is_async}"; with scales
- * after %d. Whoever needs its end waits for a barrier: the pass that lets one without is_async wait
- * (MMALowering.cpp) is over in what Triton prints last, and Gluon does not run it. */
+ * after %d. What needs its end waits for a barrier: the pass that lets one without is_async wait
+ * (MMALowering.cpp) has run before what Triton prints last, and Gluon does not run it. */
 typedef struct spad__ttgir_product {
     const spad__ttgir_value *reads[4];
     size_t read_count;

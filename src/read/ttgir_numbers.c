@@ -2,8 +2,8 @@
  *
  * Arithmetic on whole numbers, as wide as their types are.
  *
- * A number is what its bits mean with a sign; that of an i1 is 0 or 1, whatever the operation makes
- * of its sign: `extsi` of true is -1, and true is below false where signs count. What two numbers
+ * A number is what its bits mean with a sign; an i1 is 0 or 1, although some operations give it a
+ * sign: `extsi` of true is -1, and true is below false where signs count. What two numbers
  * give is exact, with the bits that do not fit cut off. Of expressions, a sum or product that
  * leaves its type at the given sizes is data, so that the function is run with numbers; one of
  * rounds is taken to stay in a type of 32 bits or more, and is data in a narrower one. O(1) an
@@ -30,7 +30,7 @@ static uint32_t type_of(const spad__ttgir *t, const spad__mlir_op *op) {
     return found;
 }
 
-/* Bits of a type of whole numbers; 0: it is none. */
+/* Bits of a type of whole numbers; 0: it is another type. */
 static int width_at(const spad__ttgir *t, uint32_t at) {
     static const struct {
         const char *word;

@@ -54,7 +54,6 @@ spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
     return spad__scalar_make(s, SPAD__SCALAR_LESS, from, right.a);
 }
 
-/* The rounds of a loop over this distance, where it is one of whole steps; else below 0. */
 spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step) {
     spad__scalars *s = &t->scalars;
     if (!t->whole_steps || distance < 0) return SPAD__NO_SCALAR;
@@ -126,7 +125,7 @@ static void set_end(spad__ttgir *t, int32_t loop, spad__ttgir_value *value) {
     if (step > 1 && t->steps_op < 0) t->steps_op = loop;
 }
 
-/* Ends that stand before the start of their loop, which is known now. `replaced`: data decides the
+/* Ends that come before the start of their loop, which is known now. `replaced`: data decides the
  * start. */
 static void set_ends_from(spad__ttgir *t, int32_t start, bool replaced) {
     for (size_t i = 0; i < t->m->ops.count; i++) {

@@ -18,8 +18,8 @@
  *     tt.func                 a byte for each warp of the partitions
  *
  * What ttg.convert_layout and tt.gather need depends on where each element is: without the
- * compiler's pass it is not known, and said. With an address but no size it is at most the tensor,
- * and at most what is left up to the end of the compiler's layout.
+ * compiler's pass it is not known, and spad_ttgir_info says so. With an address but no size it is
+ * at most the tensor, and at most what is left up to the end of the compiler's layout.
  *
  * In the kernel it is a buffer that is written and then read. How the threads of the operation wait
  * for one another between is part of the instructions it becomes (ttgir_threads.c).
@@ -169,9 +169,9 @@ static const struct {
 
 /* ---- notes ---------------------------------------------------------------------------- */
 
-/* What is known of the size: 0 is none. */
+/* What is known of the size. */
 typedef struct spad__ttgir_size {
-    int64_t bytes; /* SCRATCH_UNKNOWN: it needs some, or may */
+    int64_t bytes; /* 0: it needs no memory; SCRATCH_UNKNOWN: it needs some, or may */
     bool computed; /* from layouts: the text has no size */
 } spad__ttgir_size;
 
@@ -216,9 +216,9 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     return b->rank > 0 ? buffer : -1;
 }
 
-/* What an agent did needs its scratch memory no more when it does the next thing, and kernels with
- * agents have no scopes that say so: its operations have one buffer, where they have one address.
- * -1: none so far. */
+/* An agent no longer needs the scratch memory of an operation when it begins the next one, and
+ * kernels with agents have no scopes to say so: its operations share one buffer, where they have
+ * one address. -1: none so far. */
 static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
     for (size_t i = t->first_buffers[t->rank]; t->specialised && size > 0 && i < t->buffers.count;
          i++) {

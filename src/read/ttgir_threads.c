@@ -21,7 +21,7 @@
  *                              what the warps of a scan hand on; a descriptor is made by the first
  *                              warp, whose threads issue TMA copies too
  *
- * Everything else is unknown, parts of a tile among it. Operations that meet (BarrierOpToLLVM.cpp
+ * Everything else is unknown, including parts of a tile. Operations that meet (BarrierOpToLLVM.cpp
  * and Membar.cpp of Triton 3.9): arrivals and expectations, before they arrive; tcgen05.commit; a
  * wait for products of several groups of warps, unless it is for the own group alone; atomic
  * operations by their order; those with scratch memory, between the write and the read, unless a
@@ -199,8 +199,8 @@ static bool gives_number(const spad__ttgir *t, const spad__mlir_op *op) {
 
 /* Scratch memory is for values that go from warp to warp along the axis: the warps of a reduction
  * have the same elements of the result, each in all warps that differ along the axis, and those of
- * a scan read what all of them have written [ReduceOpToLLVM.cpp, ScanOpToLLVM.cpp]. Where the
- * element is whose number is 0 is known: at the first byte. */
+ * a scan read what all of them have written [ReduceOpToLLVM.cpp, ScanOpToLLVM.cpp]. It is known
+ * where element 0 is: at the first byte. */
 static void exchange_along_axis(spad__ttgir *t, const spad__mlir_op *op,
                                 spad__ttgir_exchange *out) {
     const spad_shape one = {0};

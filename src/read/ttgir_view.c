@@ -42,7 +42,7 @@ static void view_dims(const spad__ttgir *t, const spad__ttgir_type *type, int64_
     spad__ttgir_dims_in_block(t, type, spad__ttgir_stage_dims(t, type), dims);
 }
 
-/* A number of elements of the view as one of elements of the buffer; false: it is none. */
+/* A number of elements of the view in elements of the buffer; false: it is not a whole number. */
 static bool in_own_elements(const spad__ttgir_buffer *b, const spad__ttgir_view *view,
                             int64_t *number) {
     int64_t bits;
@@ -233,8 +233,8 @@ static bool has_other_columns(spad__ttgir *t, const spad__mlir_op *op,
     return b->dims[0] == LANES && value->view.length[0] == 0 && dims[ring] == LANES;
 }
 
-/* Other shapes of the same bytes. From here on it is all of them, but for tensor memory with other
- * elements in the same lanes; the first tile of a ring can be meant. */
+/* Other shapes of the same bytes. From here on it is all of them, except in tensor memory with
+ * other elements in the same lanes. A type without the stages of a ring means its first tile. */
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];

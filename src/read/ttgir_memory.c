@@ -250,7 +250,7 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
 static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *barrier,
                                     spad_statement_kind kind) {
     if (barrier->kind != SPAD__TTGIR_VIEW) {
-        SPAD__TTGIR_FAULT(t, "a barrier that is no memory that was allocated");
+        SPAD__TTGIR_FAULT(t, "a barrier that is not in allocated memory");
         return NULL;
     }
     if (!t->dry) t->buffers.items[barrier->buffer].barrier = true;

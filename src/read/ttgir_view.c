@@ -65,7 +65,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
     if (b->folded) return true;
     if (value->view.bits != 0 && own == TMEM_COLUMNS &&
         (!in_own_elements(b, &value->view, &from) || !in_own_elements(b, &value->view, &length))) {
-        SPAD__TTGIR_FAULT(t, "a part of an element of tensor memory as it was allocated");
+        SPAD__TTGIR_FAULT(t, "a part of tensor memory that begins or ends inside of an element");
         return false;
     }
     if (from == 0 && length == before) return true;

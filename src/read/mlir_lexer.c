@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "read/mlir.h"
 
 typedef struct spad__mlir_scan {
@@ -153,12 +154,10 @@ static spad__mlir_token scan_token(spad__mlir_scan *s) {
 }
 
 bool spad__mlir_split(spad__mlir *m) {
-    static const char mark[] = "\xEF\xBB\xBF"; /* some editors start a file with it */
-    const bool marked = m->source->length >= 3 && memcmp(m->source->text, mark, 3) == 0;
     spad__mlir_scan s = {.m = m,
                          .text = m->source->text,
                          .length = (uint32_t)m->source->length,
-                         .at = marked ? 3 : 0,
+                         .at = (uint32_t)spad__mark_bytes(m->source->text, m->source->length),
                          .line = 1,
                          .fresh = true};
     for (;;) {

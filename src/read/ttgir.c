@@ -15,7 +15,7 @@ enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* The first word that is no alias, in the first lines of a text. */
 bool spad_ttgir_detect(const char *text, size_t length) {
-    size_t at = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = spad__mark_bytes(text, length);
     while (at < length) {
         const char *line = text + at;
         const char *stop = memchr(line, '\n', length - at);
@@ -104,9 +104,7 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
         spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
                                          .value = TTGIR_SIZE};
-        argument.integer =
-            spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
-            spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
+        argument.integer = spad__ttgir_is_integer(m, value->type);
         for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
             if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
             argument.given = used[d] = true;

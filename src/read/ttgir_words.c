@@ -30,6 +30,14 @@ static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
     return spad_dtype_parse(out, name, NULL) == SPAD_OK;
 }
 
+bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at) {
+    static const char *const types[] = {"i32", "i64", "i16", "i8"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (spad__mlir_is(m, at, types[i])) return true;
+    }
+    return false;
+}
+
 /* The extents of "3x128x64xf16" or "128x64x"; *after: what follows the last 'x'. */
 static bool read_extents(const char *text, size_t length, spad__ttgir_type *out, size_t *after) {
     size_t at = 0;

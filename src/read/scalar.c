@@ -311,6 +311,10 @@ spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scala
     }
 }
 
+spad__scalar spad__scalar_plus(spad__scalars *s, spad__scalar n, int64_t by) {
+    return spad__scalar_make(s, SPAD__SCALAR_ADD, n, spad__scalar_number(s, by));
+}
+
 spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b) {
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_MUL, b, spad__scalar_number(s, -1));
@@ -318,8 +322,7 @@ spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b) 
 }
 
 spad__scalar spad__scalar_ceil_div(spad__scalars *s, spad__scalar a, spad__scalar b) {
-    const spad__scalar less = spad__scalar_make(s, SPAD__SCALAR_ADD, b, spad__scalar_number(s, -1));
-    const spad__scalar sum = spad__scalar_make(s, SPAD__SCALAR_ADD, a, less);
+    const spad__scalar sum = spad__scalar_make(s, SPAD__SCALAR_ADD, a, spad__scalar_plus(s, b, -1));
     return spad__scalar_make(s, SPAD__SCALAR_DIV, sum, b);
 }
 
@@ -361,8 +364,7 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
         }
         if (node.op == SPAD__SCALAR_EQUAL) {
             *stage = one;
-            *count =
-                spad__scalar_make(maker, SPAD__SCALAR_ADD, other, spad__scalar_number(maker, 1));
+            *count = spad__scalar_plus(maker, other, 1);
             return is_count(s, *count);
         }
     }
@@ -638,8 +640,7 @@ static spad__scalar of_round_before(spad__scalars *s, const spad__scalar_loop *l
         const spad__scalar carried = spad__scalar_carried(s, l->loop, (int32_t)j);
         if (spad__scalar_replace(s, next, carried, zero) != next) return SPAD__NO_SCALAR;
     }
-    const spad__scalar before =
-        spad__scalar_make(s, SPAD__SCALAR_ADD, rounds, spad__scalar_number(s, -1));
+    const spad__scalar before = spad__scalar_plus(s, rounds, -1);
     const spad__scalar value = spad__scalar_replace(s, next, l->round, before);
     const spad__scalar first = spad__scalar_replace(s, next, l->round, spad__scalar_number(s, -1));
     if (first == l->inits[k]) return value;
@@ -656,8 +657,7 @@ static bool solve_one(spad__scalars *s, const spad__scalar_loop *l, size_t k, sp
     const spad__scalar_node node = *spad__scalar_get(s, next);
     if (node.op == SPAD__SCALAR_SELECT && node.a == l->more && node.c == carried) {
         /* not changed in the last round, which no round sees */
-        const spad__scalar less =
-            spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, -1));
+        const spad__scalar less = spad__scalar_plus(s, l->trips, -1);
         rounds = spad__scalar_make(s, SPAD__SCALAR_MAX, less, spad__scalar_number(s, 0));
         next = node.b;
     }

@@ -694,7 +694,6 @@ spad_status spad__ttgir_number_expr(spad__ttgir *t, int64_t value, spad_expr *ou
 /* a + b without a sum of 0 or a negative number. */
 spad_status spad__ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
                                    spad_error *error);
-spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by);
 /* Begins the `if` of a note. */
 spad_status spad__ttgir_emit_if(spad__ttgir *t, const spad__ttgir_note *note, spad_error *error);
 /* The parameter for the rounds of a loop, and what is added to it; NULL where the number of rounds

@@ -473,7 +473,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
     if (note == NULL) return;
     note->loop = l->number;
-    note->scalar = spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, 1));
+    note->scalar = spad__scalar_plus(s, l->trips, 1);
     enter_round(t, l);
     if (!run_condition(t, l, &condition)) return;
     bool open;

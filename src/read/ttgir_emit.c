@@ -311,10 +311,10 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     if (b->row < 0) return SPAD_OK; /* nothing is known of what a pointer leads to */
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
         if (access->view.length[d] == 0) continue;
-        TRY(spad__ttgir_expr(t, access->view.from[d], &ranges[d].from, error));
-        TRY(spad__ttgir_expr(t,
-                             spad__ttgir_moved_by(t, access->view.from[d], access->view.length[d]),
-                             &ranges[d].to, error));
+        const spad__scalar from = access->view.from[d];
+        const spad__scalar to = spad__scalar_plus(&t->scalars, from, access->view.length[d]);
+        TRY(spad__ttgir_expr(t, from, &ranges[d].from, error));
+        TRY(spad__ttgir_expr(t, to, &ranges[d].to, error));
         part = true;
     }
     if (part) {

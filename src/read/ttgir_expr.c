@@ -83,11 +83,6 @@ static bool use_sizes(spad__ttgir *t, spad__scalar n) {
     return true;
 }
 
-spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
-    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, n,
-                             spad__scalar_number(&t->scalars, by));
-}
-
 /* Stage (c + n) % S, where c is a number from -1 on. */
 static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                              spad_error *error) {
@@ -100,7 +95,7 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
         !use_sizes(t, node->a)) {
         return unclear(t, "the first stage of a ring", error);
     }
-    TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->b, start), &on, error));
+    TRY(spad__ttgir_expr(t, spad__scalar_plus(&t->scalars, node->b, start), &on, error));
     TRY(spad__ttgir_expr(t, node->c, &count, error));
     return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
 }
@@ -119,7 +114,7 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
         !use_sizes(t, node->b)) {
         return unclear(t, "the first phase of a ring", error);
     }
-    TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->c, start), &on, error));
+    TRY(spad__ttgir_expr(t, spad__scalar_plus(&t->scalars, node->c, start), &on, error));
     TRY(spad__ttgir_expr(t, node->d, &count, error));
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
         TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));

@@ -229,8 +229,7 @@ static spad__scalar from_zero(spad__ttgir *t, spad__scalar a, int64_t power) {
         last >= 0) {
         return a;
     }
-    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, node.a,
-                             spad__scalar_number(&t->scalars, last & (power - 1)));
+    return spad__scalar_plus(&t->scalars, node.a, last & (power - 1));
 }
 
 /* Bits of whole numbers: only a mask of ones at the low end has an expression. */
@@ -330,8 +329,7 @@ static spad__scalar widen_unsigned(spad__ttgir *t, spad__scalar a, int from) {
     if (from == 1 || from == 64 || spad__scalar_get(s, a)->least >= 0) return a;
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_LESS, a, spad__scalar_number(s, 0));
-    const spad__scalar moved = spad__scalar_make(s, SPAD__SCALAR_ADD, a,
-                                                 spad__scalar_number(s, (int64_t)(ones(from) + 1)));
+    const spad__scalar moved = spad__scalar_plus(s, a, (int64_t)(ones(from) + 1));
     return spad__scalar_select(s, below, moved, a);
 }
 

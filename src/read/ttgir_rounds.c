@@ -49,8 +49,9 @@ spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
     if (right.a < 0 || right.factor < 1 || !spad__ttgir_is_rounds(t, right.a)) return n;
     if (left.a >= 0 && left.factor != right.factor) return n;
     if (!spad__sub(left.added, right.added, &more)) return n;
-    const spad__scalar by = spad__scalar_number(s, spad__floor_div(more, right.factor));
-    const spad__scalar from = left.a < 0 ? by : spad__scalar_make(s, SPAD__SCALAR_ADD, left.a, by);
+    const int64_t by = spad__floor_div(more, right.factor);
+    const spad__scalar from =
+        left.a < 0 ? spad__scalar_number(s, by) : spad__scalar_plus(s, left.a, by);
     return spad__scalar_make(s, SPAD__SCALAR_LESS, from, right.a);
 }
 
@@ -60,7 +61,7 @@ spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int6
     const spad__ttgir_linear l = linear_of(s, distance);
     if (l.a < 0 || l.factor != step || !spad__ttgir_is_rounds(t, l.a)) return SPAD__NO_SCALAR;
     /* it fits, as the distance does, which is STEPS_OF_DATA steps more */
-    return spad__ttgir_moved_by(t, l.a, spad__floor_div(l.added + (step - 1), step));
+    return spad__scalar_plus(s, l.a, spad__floor_div(l.added + (step - 1), step));
 }
 
 /* ---- bounds ------------------------------------------------------------------------ */
@@ -119,7 +120,7 @@ static void set_end(spad__ttgir *t, int32_t loop, spad__ttgir_value *value) {
         spad__scalar_argument(s, SPAD__TTGIR_ARGUMENTS + loop, STEPS_OF_DATA);
     const spad__scalar moved =
         spad__scalar_make(s, SPAD__SCALAR_MUL, rounds, spad__scalar_number(s, step));
-    *value = spad__ttgir_of_scalar(spad__ttgir_moved_by(t, moved, start));
+    *value = spad__ttgir_of_scalar(spad__scalar_plus(s, moved, start));
     if (t->dry) return;
     if (t->loops > 0 && t->inner_op < 0) t->inner_op = loop;
     if (step > 1 && t->steps_op < 0) t->steps_op = loop;

@@ -17,6 +17,16 @@ static bool is_reshaped(spad__ttgir *t, const spad__ttgir_value *value) {
     return true;
 }
 
+/* The view becomes a part of itself in dimension d of the buffer. */
+static void cut_view(spad__ttgir *t, spad__ttgir_view *view, int d, spad__scalar from,
+                     int64_t length) {
+    if (view->length[d] > 0) {
+        from = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, view->from[d], from);
+    }
+    view->from[d] = from;
+    view->length[d] = length;
+}
+
 void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
@@ -25,12 +35,7 @@ void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     if (b->stages > 0 && value.view.stage < 0) {
         value.view.stage = index;
     } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
-        const int d = value.view.order[0];
-        value.view.from[d] =
-            value.view.length[d] > 0
-                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value.view.from[d], index)
-                : index;
-        value.view.length[d] = 1;
+        cut_view(t, &value.view, value.view.order[0], index, 1);
         memmove(value.view.order, value.view.order + 1,
                 (size_t)(value.view.rank - 1) * sizeof *value.view.order);
     }
@@ -73,12 +78,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
         SPAD__TTGIR_FAULT(t, "a part of a dimension that the blocks of the cluster divide");
         return false;
     }
-    const spad__scalar start = spad__scalar_number(&t->scalars, from);
-    value->view.from[own] =
-        value->view.length[own] > 0
-            ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
-            : start;
-    value->view.length[own] = length;
+    cut_view(t, &value->view, own, spad__scalar_number(&t->scalars, from), length);
     return true;
 }
 

@@ -98,8 +98,9 @@ static bool is_steady(const spad__ttgir *t, const spad__mlir_op *op) {
     return t->call == t->steady_call && t->m->values.items[value].token < t->steady_end;
 }
 
-/* Does data decide, once for the whole kernel? Then both happen, and the check looks at both. */
-static bool is_unknown(spad__ttgir *t, spad__scalar condition) {
+/* Keeps a condition that data decides, once for the whole kernel: both happen, and the check looks
+ * at both. False: it is not such a condition. */
+static bool keep_unknown(spad__ttgir *t, spad__scalar condition) {
     const spad__mlir_op *op = &t->m->ops.items[t->op];
     if (spad__scalar_get(&t->scalars, condition)->op != SPAD__SCALAR_DATA) return false;
     if (op->operand_count == 0) return false;
@@ -167,7 +168,7 @@ void spad__ttgir_fork_close(spad__ttgir *t, spad__ttgir_fork *fork) {
         if (both) spad__ttgir_note_meet(t);
         return;
     }
-    if (!is_unknown(t, fork->condition)) {
+    if (!keep_unknown(t, fork->condition)) {
         t->notes.items[fork->before].scalar = spad__ttgir_clear(t, fork->condition, "a condition");
     }
     spad__ttgir_note_add(t, SPAD__NOTE_END);

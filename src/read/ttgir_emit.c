@@ -564,18 +564,23 @@ static spad_status begin_agent(spad__ttgir *t, const char *name, int64_t warps, 
     return spad_kernel_builder_threads(t->builder, threads, each, error);
 }
 
+static spad_status emit_agent(spad__ttgir *t, const spad__ttgir_rows *rows, size_t number,
+                              const char *name, spad_error *error) {
+    const spad__ttgir_agent *agent = &t->agents.items[number];
+    TRY(begin_agent(t, name, agent->warps, agent->registers, error));
+    TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)number, error));
+    return spad_kernel_builder_end(t->builder, error);
+}
+
 static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
     for (size_t i = 0; i < t->agents.count; i++) {
-        const spad__ttgir_agent *agent = &t->agents.items[i];
         char name[SPAD__TTGIR_NAME];
         if (i == 0) {
             strcpy(name, "default_warps");
         } else {
             snprintf(name, sizeof name, "partition%zu", i - 1);
         }
-        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
-        TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
-        TRY(spad_kernel_builder_end(t->builder, error));
+        TRY(emit_agent(t, rows, i, name, error));
     }
     return SPAD_OK;
 }
@@ -633,11 +638,8 @@ static spad_status emit_block(spad__ttgir *t, const spad__ttgir_rows *rows, spad
     TRY(emit_exit(t, rows, error));
     TRY(spad_kernel_builder_end(t->builder, error));
     for (size_t i = 1; i < t->agents.count; i++) {
-        const spad__ttgir_agent *agent = &t->agents.items[i];
         snprintf(name, sizeof name, "block%d_partition%zu", t->rank, i - 1);
-        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
-        TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
-        TRY(spad_kernel_builder_end(t->builder, error));
+        TRY(emit_agent(t, rows, i, name, error));
     }
     return SPAD_OK;
 }

@@ -15,7 +15,7 @@ enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* The first word that is no alias, in the first lines of a text. */
 bool spad_ttgir_detect(const char *text, size_t length) {
-    size_t at = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = spad__mark_bytes(text, length);
     while (at < length) {
         const char *line = text + at;
         const char *stop = memchr(line, '\n', length - at);
@@ -104,9 +104,7 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
         spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
                                          .value = TTGIR_SIZE};
-        argument.integer =
-            spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
-            spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
+        argument.integer = spad__ttgir_is_integer(m, value->type);
         for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
             if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
             argument.given = used[d] = true;
@@ -119,20 +117,18 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
 
 /* Which block of the grid: values with names of their own, unless an argument has the name. */
 static void ttgir_read_program(spad__ttgir *t, bool *used) {
-    static const char *const names[] = {"program_id_x", "program_id_y", "program_id_z",
-                                        "program_id",   "num_programs", "clc_tiles"};
+    const struct {
+        const char *name;
+        int64_t *value;
+    } places[] = {{"program_id_x", &t->program[0]}, {"program_id_y", &t->program[1]},
+                  {"program_id_z", &t->program[2]}, {"program_id", &t->program[0]},
+                  {"num_programs", &t->programs},   {"clc_tiles", &t->handed_out}};
     for (size_t d = 0; d < t->options->define_count; d++) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const spad_define *define = &t->options->defines[d];
-            if (used[d] || define->value < 0 || strcmp(define->name, names[i]) != 0) continue;
+            if (used[d] || define->value < 0 || strcmp(define->name, places[i].name) != 0) continue;
             used[d] = true;
-            if (i == 5) {
-                t->handed_out = define->value;
-            } else if (i == 4) {
-                t->programs = define->value;
-            } else {
-                t->program[i % 3] = define->value;
-            }
+            *places[i].value = define->value;
         }
     }
 }
@@ -167,6 +163,7 @@ static void free_all(spad__ttgir *t) {
     begin_pass(t, false);
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
+    spad__array_free(t->host, &t->givers);
     spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
@@ -186,13 +183,9 @@ static void free_all(spad__ttgir *t) {
 
 /* A name for the kernel: that of the function. */
 static void function_name(const spad__ttgir *t, char *name) {
-    const spad__mlir_op *op = &t->m->ops.items[t->function];
+    const uint32_t symbol = spad__ttgir_symbol(t, &t->m->ops.items[t->function]);
     name[0] = '\0';
-    for (uint32_t at = op->name + 1; at < op->end && name[0] == '\0'; at++) {
-        if (t->m->tokens.items[at].kind != SPAD__MLIR_SYMBOL) continue;
-        spad__ttgir_word_name(t, at, name);
-        break;
-    }
+    if (symbol != 0) spad__ttgir_word_name(t, symbol, name);
     if (name[0] == '\0') strcpy(name, "kernel_of_triton");
 }
 
@@ -390,18 +383,9 @@ static spad_status list_sizes(const spad__ttgir *t, spad_error *error) {
     return spad__fail(error, SPAD_ERR_UNKNOWN, "%s; sizes of the function are %s", message, names);
 }
 
-static bool has_matrix_registers(const spad_target *target) {
-    size_t engine, space;
-    return spad_target_find_engine(&engine, target, "tensor", NULL) == SPAD_OK &&
-           spad_target_find_space(&space, target, "registers", NULL) == SPAD_OK &&
-           (target->engines[engine].writes >> space & 1) != 0;
-}
-
-static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
-                           spad_error *error) {
+/* The module, with its function in t; NULL: a fault, or no memory. */
+static const spad__mlir_op *find_module(spad__ttgir *t) {
     spad__mlir *m = t->m;
-    char chip[32];
-    bool used[DEFINES] = {false};
     int32_t module = m->first_op;
     while (module >= 0 && !spad__mlir_named(m, &m->ops.items[module], "module") &&
            !spad__mlir_named(m, &m->ops.items[module], "builtin.module")) {
@@ -409,20 +393,29 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     }
     if (module < 0 || m->ops.items[module].first_region < 0) {
         SPAD__MLIR_FAULT(m, 0, "no module: expected TTGIR, as Triton prints it");
-        return SPAD_ERR_SYNTAX;
+        return NULL;
     }
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
     t->function = ttgir_find_function(m, body->first_op);
-    if (!spad__ttgir_list_functions(t, body->first_op)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_list_functions(t, body->first_op)) {
+        m->out_of_memory = true;
+        return NULL;
+    }
     if (t->function < 0) {
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
-        return SPAD_ERR_SYNTAX;
+        return NULL;
     }
-    if (!read_module(t, &m->ops.items[module], info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    return &m->ops.items[module];
+}
+
+/* The chip of the caller, or the one that the module names. */
+static spad_status set_target(spad__ttgir *t, const spad__mlir_op *module, const char *chip,
+                              spad_error *error) {
+    size_t engine, space;
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
-            SPAD__MLIR_FAULT(m, m->ops.items[module].name,
+            SPAD__MLIR_FAULT(t->m, module->name,
                              "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
                              "Triton 3.3 have another dialect); name one");
             return SPAD_ERR_SYNTAX;
@@ -430,15 +423,27 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         const spad_status found = spad_target_find(&t->target, chip, error);
         if (found != SPAD_OK) return found;
     }
-    size_t registers;
-    t->matrix_registers = has_matrix_registers(t->target);
-    t->thread_registers =
-        spad_target_find_space(&registers, t->target, "registers", NULL) == SPAD_OK;
+    t->thread_registers = spad_target_find_space(&space, t->target, "registers", NULL) == SPAD_OK;
+    t->matrix_registers = t->thread_registers &&
+                          spad_target_find_engine(&engine, t->target, "tensor", NULL) == SPAD_OK &&
+                          (t->target->engines[engine].writes >> space & 1) != 0;
+    return SPAD_OK;
+}
+
+static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                           spad_error *error) {
+    char chip[32];
+    bool used[DEFINES] = {false};
+    const spad__mlir_op *module = find_module(t);
+    if (module == NULL) return SPAD_ERR_SYNTAX;
+    if (!read_module(t, module, info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    const spad_status targeted = set_target(t, module, chip, error);
+    if (targeted != SPAD_OK) return targeted;
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
-    if (!spad__ttgir_find_used(t)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_find_uses(t)) return spad__fail_host_memory(error);
     t->ranks = spad__ttgir_count_ranks(t);
     info->together = t->ranks > 1;
     ttgir_read_program(t, used);
@@ -460,7 +465,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
                      .target = options->target,
                      .numbers = numbers,
                      .programs = PROGRAMS,
-                     .handed_out = 3,
+                     .handed_out = SPAD__TTGIR_ROUNDS_OF_DATA,
                      .blocks = 1,
                      .ranks = 1,
                      .shared_bytes = -1,
@@ -475,8 +480,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
     free_all(&t);
     spad__mlir_free(&m);
     if (status != SPAD_OK && status != SPAD_ERR_SYNTAX) return status;
-    const spad_status faults = spad__diagnostics_end(diagnostics, error);
-    return faults;
+    return spad__diagnostics_end(diagnostics, error);
 }
 
 spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, const char *text,

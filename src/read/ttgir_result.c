@@ -34,15 +34,16 @@ static const spad__mlir_op *end_of_region(const spad__ttgir *t, int32_t region) 
     return op_at(t, t->m->regions.items[region].last_op);
 }
 
-/* The operation that gives a value, or whose region has it as an argument; *which: of its results,
- * or of what it carries from round to round. NULL: there is none. */
+/* The operation that gives a value, or the loop that carries it; *which: of its results, or of what
+ * it carries from round to round. NULL: neither. */
 static const spad__mlir_op *giver_of(const spad__ttgir *t, int32_t value, uint32_t *which) {
+    if (t->givers.items[value] >= 0) {
+        const spad__mlir_op *op = op_at(t, t->givers.items[value]);
+        *which = (uint32_t)(value - op->first_result);
+        return op;
+    }
     for (size_t i = 0; i < t->m->ops.count; i++) {
         const spad__mlir_op *op = op_at(t, (int32_t)i);
-        if (value >= op->first_result && value - op->first_result < op->result_count) {
-            *which = (uint32_t)(value - op->first_result);
-            return op;
-        }
         if (op->first_region < 0 || !spad__mlir_named(t->m, op, "scf.for")) continue;
         const spad__mlir_region *region = &t->m->regions.items[op->first_region];
         for (uint32_t k = 1; k < region->argument_count; k++) {
@@ -54,20 +55,20 @@ static const spad__mlir_op *giver_of(const spad__ttgir *t, int32_t value, uint32
     return NULL;
 }
 
-static const spad__mlir_op *product_behind(const spad__ttgir *t, int32_t value, int depth);
+static const spad__mlir_op *product_giving(const spad__ttgir *t, int32_t value, int depth);
 
 /* The product among operands of the operation; NULL: none. */
 static const spad__mlir_op *product_among(const spad__ttgir *t, const spad__mlir_op *op,
                                           uint32_t first, uint32_t end, int depth) {
     const spad__mlir_op *product = NULL;
     for (uint32_t i = first; product == NULL && i < end && i < op->operand_count; i++) {
-        product = product_behind(t, operand_value(t, op, i), depth + 1);
+        product = product_giving(t, operand_value(t, op, i), depth + 1);
     }
     return product;
 }
 
 /* The product that a value is the result of; NULL: none that is known. */
-static const spad__mlir_op *product_behind(const spad__ttgir *t, int32_t value, int depth) {
+static const spad__mlir_op *product_giving(const spad__ttgir *t, int32_t value, int depth) {
     uint32_t which;
     const spad__mlir_op *op = depth < RESULTS_DEEP ? giver_of(t, value, &which) : NULL;
     const spad__mlir_op *product = NULL;
@@ -158,7 +159,7 @@ void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t
     for (int32_t i = 0; i < wait->result_count && (uint32_t)i < wait->operand_count; i++) {
         bool fresh;
         if (spad__ttgir_operand(t, wait, (uint32_t)i)->kind == SPAD__TTGIR_VIEW) continue;
-        const spad__mlir_op *product = product_behind(t, operand_value(t, wait, (uint32_t)i), 0);
+        const spad__mlir_op *product = product_giving(t, operand_value(t, wait, (uint32_t)i), 0);
         if (product == NULL || is_product_done(t, product, wait, pending)) continue;
         if (!is_read_result(t, wait->first_result + i, 0)) continue;
         const uint32_t type = spad__ttgir_tensor_type(t, product, 2);

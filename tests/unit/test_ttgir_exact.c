@@ -595,10 +595,10 @@ static void other_types_have_columns(void **state) {
          "32768 bytes of memory as 8192: only all of them are known"},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem"))
              CLOSE,
-         "a part of an element of tensor memory as it was allocated"},
+         "a part of tensor memory that begins or ends inside of an element"},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem"))
              CLOSE,
-         "a part of an element of tensor memory as it was allocated"},
+         "a part of tensor memory that begins or ends inside of an element"},
         /* elements with room between them, other lanes, and an encoding that is not known */
         {"#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2>\n" HEAD(
              "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#apart"))

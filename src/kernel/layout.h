@@ -12,6 +12,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/tensor_order.h"
 #include "spad/layout.h"
 
 /* Statements [begin, end) in which something is needed; empty: never. */
@@ -73,10 +74,14 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 
 /* What tensors that have the same bytes in several instances need together. */
 spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error);
-/* Are two buffers, and those like them in each instance, never needed together by the order of the
- * caller? */
+/* Which slots of two buffers, and of those like them in each instance, are never needed together by
+ * the order of the caller? */
+spad__turns spad__layout_turns(const spad_layout *layout, const spad_layout_buffer *a,
+                               const spad_layout_buffer *b);
+/* Are all of them? */
 bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *a,
                            const spad_layout_buffer *b);
+
 /* Does the order keep two tensors apart, whatever the text says? */
 bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
                               const spad_layout_buffer *b);

@@ -461,6 +461,7 @@ typedef struct solver_answer {
     size_t planned;
     bool ordered;
     bool timed;
+    bool loose; /* the order was left out for slots, so that the bound is not one of all layouts */
 } solver_answer;
 
 static void drop_answer(solver_answer *a) {
@@ -551,6 +552,22 @@ static bool has_spacing(const spad_layout *layout, size_t first) {
     return false;
 }
 
+/* Are there slots of which the order says other things than of their ring? */
+static bool has_slots_of_their_own(const spad_layout *layout, size_t first) {
+    const size_t count = layout->buffers.count - first + layout->given.count;
+    if (layout->options.order == NULL || count > ORDERED_MAX) return false;
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad_layout_buffer *a = &layout->buffers.items[i];
+        if (a->slots < 2 || a->tensor < 0) continue;
+        for (size_t j = 0; j < count; j++) {
+            const spad_layout_buffer *b = nth_buffer(layout, first, j);
+            const spad__turns turns = spad__layout_turns(layout, a, b);
+            if (turns == SPAD__TURNS_SOME || (a == b && turns != SPAD__TURNS_NONE)) return true;
+        }
+    }
+    return false;
+}
+
 /* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
@@ -563,7 +580,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
     /* The load of the whole rings bounds all layouts only if it has no room between slots. */
     if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
-        !has_spacing(layout, first))
+        !has_spacing(layout, first) && !has_slots_of_their_own(layout, first))
         return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
@@ -575,6 +592,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         apart = higher;
     } else if (status == SPAD_OK) {
         whole->bound = apart.result->bound;
+        best->loose = best->ordered && !apart.ordered;
         if (!verdict_fits(whole->verdict)) whole->verdict = apart.result->verdict;
         if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
             whole->verdict = SPAD_PLAN_FEASIBLE;
@@ -629,10 +647,24 @@ static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *bu
            buffer->end >= (int64_t)k->statements.items[last].end;
 }
 
+/* Is it known of each slot what it may share bytes with? What the kernel has placed is looked at as
+ * a whole: a slot could be where only some of it is. */
+static bool is_exact_order(const spad_layout *layout, const spad_layout_space *row) {
+    if (layout->options.order->coarse) return false;
+    for (size_t i = row->planned_count; i < row->buffer_count; i++) {
+        const spad_layout_buffer *given = &layout->buffers.items[row->first_buffer + i];
+        for (size_t j = 0; j < row->planned_count && given->tensor >= 0; j++) {
+            const spad_layout_buffer *planned = &layout->buffers.items[row->first_buffer + j];
+            if (spad__layout_turns(layout, planned, given) == SPAD__TURNS_SOME) return false;
+        }
+    }
+    return true;
+}
+
 /* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
  * What is certain is the size of every single slot, and what the kernel has placed itself. An order
  * of the tensors settles it, where it is not left out. */
-static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
+static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row, bool loose) {
     const spad_tensor_order *order = layout->options.order;
     bool of_agents = false;
     size_t slots = 0;
@@ -643,7 +675,7 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
         const bool planned = i < row->planned_count;
         const int64_t top = buffer->rect.byte + buffer->taken;
         if (planned && is_of_agents(layout, buffer)) of_agents = true;
-        if (planned) slots += (size_t)buffer->slots;
+        if (planned || buffer->tensor >= 0) slots += (size_t)buffer->slots;
         if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
         if (buffer->begin < buffer->end)
             certain = spad__max(certain, planned ? buffer->rect.bytes : top);
@@ -651,7 +683,7 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
     if (!of_agents || slots < 2 || row->height <= certain) return;
     row->agents_ordered = order != NULL && order->known && row->buffer_count <= ORDERED_MAX;
     row->agents_apart = !row->agents_ordered;
-    if (row->agents_ordered) return;
+    if (row->agents_ordered && !loose && is_exact_order(layout, row)) return;
     row->bound = spad__min(row->bound, certain);
     if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
     if (row->verdict == SPAD_PLAN_INFEASIBLE && given_fits && row->bound <= row->capacity)
@@ -707,7 +739,7 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
     check_given(layout, &space->row);
-    weaken_for_agents(layout, &space->row);
+    weaken_for_agents(layout, &space->row, best.loose);
     spad__layout_weaken_likes(layout, &space->row);
     status = spad__layout_weaken_barriers(layout, &space->row, error);
     if (status != SPAD_OK) return status;

@@ -377,6 +377,8 @@ bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
+/* Has an operation an mbarrier that several blocks of a cluster use? */
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op);
 /* What an operation does with other blocks of a cluster; NULL: nothing. */
 const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */

@@ -10,15 +10,17 @@
  *     a bit of a block's number that moves nothing in the layout of a buffer (CGALayout): blocks
  *     that differ in it have the same elements. The one without the bit is the first of them.
  *
- *     mbarrier with such a bit     is that of the first block. It alone initialises, invalidates
- * and waits; all arrive there, and the count is for each of them multicast copy               is
- * issued by the first of the blocks that have the same elements, writes the same bytes in each, and
- * delivers to the mbarrier of each arrival with fromCTA         by the first of the blocks that
- * differ in the other bits, at each arrival with multicastCTA    at each of the blocks that differ
- * in these bits product of two blocks        is issued by the even one of a pair, reads and writes
- * the memory of both, and arrives at the mbarriers of both product with multicast       arrives at
- * all blocks that have the same elements of an operand conversion, reduction        writes to the
- * own scratch memory; the blocks meet; and reads that of others
+ *   - An mbarrier with such a bit is that of the first block. It alone initialises, invalidates and
+ *     waits; all arrive there, and the count is for each of them.
+ *   - A multicast copy is issued by the first of the blocks that have the same elements, writes the
+ *     same bytes in each, and delivers to the mbarrier of each.
+ *   - An arrival with fromCTA is one by the first of the blocks that differ in the other bits, at
+ *     each of them; one with multicastCTA is at each of the blocks that differ in these bits.
+ *   - A product of two blocks is issued by the even one of a pair, reads and writes the memory of
+ *     both, and arrives at the mbarriers of both; one with multicast arrives at all blocks that
+ * have the same elements of an operand.
+ *   - A conversion or reduction writes to the own scratch memory; the blocks meet; and it reads
+ * that of others.
  */
 #include <assert.h>
 #include <string.h>
@@ -139,9 +141,10 @@ void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- which kernels ------------------------------------------------------------------------ */
 
-static bool is_joined(spad__ttgir *t, const spad__mlir_op *op) {
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t at = spad__ttgir_last_memdesc(t, op);
     spad__ttgir_type type;
+    if (spad__mlir_named(t->m, op, "ttng.clc_try_cancel")) return true;
     if (!t->shared_barriers || !spad__mlir_named(t->m, op, "ttng.init_barrier")) return false;
     if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
     return spad__ttgir_same_bits(t, &type, type.rank) != 0;
@@ -152,8 +155,7 @@ int spad__ttgir_count_ranks(spad__ttgir *t) {
     if (t->blocks < 2 || t->blocks > SPAD__TTGIR_BLOCKS) return 1;
     for (size_t i = 0; i < t->m->ops.count && !touches; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        touches = is_joined(t, op) || spad__mlir_named(t->m, op, "ttng.clc_try_cancel") ||
-                  spad__ttgir_remote(t, op) != NULL;
+        touches = spad__ttgir_joins(t, op) || spad__ttgir_remote(t, op) != NULL;
     }
     return touches ? (int)t->blocks : 1;
 }

@@ -315,6 +315,7 @@ struct spad__ttgir {
     bool began;     /* mbarriers were initialised, and the blocks have not met since */
     bool released;  /* a fence makes that known to the cluster */
     size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
+    enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } products; /* async */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
     bool specialised;       /* the function has a warp_specialize: its kernel has agents */
@@ -609,6 +610,8 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Reads of the results that a wait hands on, where their products can still be under way. */
 void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
+/* Reads of results that no wait has handed on, in front of the operation that reads them. */
+void spad__ttgir_note_reads(spad__ttgir *t, const spad__mlir_op *op);
 
 /* ---- functions ------------------------------------------------------------------------ */
 

@@ -209,6 +209,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     if (is_remote(t, op)) return;
     spad__ttgir_meet_blocks(t, op);
     spad__ttgir_scratch(t, op);
+    spad__ttgir_note_reads(t, op);
     if (do_mask(t, op)) return;
     if (choose_memory(t, op)) return;
     if (spad__ttgir_arithmetic(t, op, &scalar)) {

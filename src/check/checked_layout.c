@@ -403,8 +403,8 @@ static bool has_proxies(const spad_kernel *kernel) {
     return false;
 }
 
-static spad__order_range members_of(const spad_tensor_order *order,
-                                    const spad_layout_buffer *buffer) {
+static spad__order_range members_of_tiles(const spad_tensor_order *order,
+                                          const spad_layout_buffer *buffer) {
     const bool planned = buffer->mode == SPAD_MODE_AUTO;
     return spad__tensor_order_slots(order, buffer->tensor, buffer->slot,
                                     planned ? buffer->slots : 0);
@@ -412,8 +412,8 @@ static spad__order_range members_of(const spad_tensor_order *order,
 
 static bool keeps_apart(const spad_tensor_order *order, const spad_layout_buffer *a,
                         const spad_layout_buffer *b) {
-    const spad__order_range one = members_of(order, a);
-    const spad__order_range two = members_of(order, b);
+    const spad__order_range one = members_of_tiles(order, a);
+    const spad__order_range two = members_of_tiles(order, b);
     return spad__tensor_order_uses(order, one) && spad__tensor_order_uses(order, two) &&
            spad__tensor_order_turns(order, one, two) != SPAD__TURNS_ALL;
 }

@@ -172,7 +172,7 @@ static bool has_role(const orderer *o, int64_t home, unsigned role) {
 }
 
 /* Appends a value that begins with an access. `run`: of the slot; below 0: a new one. */
-static bool add_value(orderer *o, const ranked_access *ranked, int32_t run, bool first) {
+static bool add_tensor_value(orderer *o, const ranked_access *ranked, int32_t run, bool first) {
     const spad_walk_access *access = ranked_walk_access(o, ranked);
     const bool whole = is_whole_write(o, ranked) && is_operation(o, ranked->event);
     const bool input = first && has_role(o, access->home, SPAD_TENSOR_INPUT);
@@ -226,7 +226,7 @@ static bool reads_older(const write_run *run, size_t from, size_t access) {
 }
 
 /* Do accesses of a run write a whole tile, before they read what is older? */
-static bool write_all(const write_run *run, size_t from, int64_t tile) {
+static bool write_whole_tile(const write_run *run, size_t from, int64_t tile) {
     for (size_t i = from; i < run->count; i++)
         if (reads_older(run, from, i)) return false;
     return bytes_covered(run, from, run->count, run->count) == tile;
@@ -251,13 +251,14 @@ static bool split_value(orderer *o, int32_t value, const spad_walk_access *acces
     const write_run run = o->runs.items[o->values.items[value].run];
     const int64_t tile = access->tile_rect.bytes;
     size_t from = run.count;
-    if (run.count == 0 || run.items[run.count - 1].read || !write_all(&run, 0, tile)) return true;
+    if (run.count == 0 || run.items[run.count - 1].read || !write_whole_tile(&run, 0, tile))
+        return true;
     do from--;
-    while (!write_all(&run, from, tile));
+    while (!write_whole_tile(&run, from, tile));
     o->runs.items[o->values.items[value].run].count = 0;
     const ranked_access *first = &o->accesses[run.items[from].number];
     if (first->access == o->values.items[value].begin) return true; /* it begins with them */
-    if (!add_value(o, first, o->values.items[value].run, false)) return false;
+    if (!add_tensor_value(o, first, o->values.items[value].run, false)) return false;
     for (size_t i = from; i < run.count; i++)
         o->value_of[run.items[i].number] = (int32_t)o->values.count - 1;
     return true;
@@ -272,7 +273,7 @@ static bool list_values(orderer *o) {
         const bool whole = is_whole_write(o, ranked);
         if (current < 0 || whole) {
             const int32_t run = current < 0 ? -1 : o->values.items[current].run;
-            if (!add_value(o, ranked, run, current < 0)) return false;
+            if (!add_tensor_value(o, ranked, run, current < 0)) return false;
         }
         const int32_t value = value_of_slot(o, access->home, access->slot);
         o->value_of[i] = value;
@@ -289,7 +290,7 @@ static bool is_barrier(const orderer *o, int32_t member) {
 }
 
 /* The number of a synchronisation object. */
-static size_t sync_of(const orderer *o, int32_t member) {
+static size_t sync_of_member(const orderer *o, int32_t member) {
     spad__assert(is_barrier(o, member));
     return (size_t)member - o->out->first[o->out->count];
 }
@@ -432,7 +433,7 @@ static bool list_uses(orderer *o) {
 /* ---- the matrix -------------------------------------------------------------------- */
 
 /* The slots of a ring are as many as the kernel says, whatever order it has. */
-static void keep_ring(orderer *o, size_t tensor) {
+static void keep_ring_apart(orderer *o, size_t tensor) {
     const size_t n = o->out->members;
     for (size_t a = o->out->first[tensor]; a < o->out->first[tensor + 1]; a++)
         for (size_t b = o->out->first[tensor]; b < o->out->first[tensor + 1]; b++)
@@ -450,7 +451,7 @@ static void assume_sharing(orderer *o) {
         for (size_t b = 0; b < n; b++)
             o->out->shared[a * n + b] = a != b && o->out->used[a] && o->out->used[b];
     for (size_t t = 0; t < o->out->count; t++)
-        if (o->kernel->tensors.items[t].ring.count > 0) keep_ring(o, t);
+        if (o->kernel->tensors.items[t].ring.count > 0) keep_ring_apart(o, t);
 }
 
 static void forbid_sharing(orderer *o, size_t a, size_t b) {
@@ -463,12 +464,12 @@ static void forbid_sharing(orderer *o, size_t a, size_t b) {
 /* Parts of a member that have values of their own. */
 static int64_t parts_of(const orderer *o, int32_t member) {
     if (!is_barrier(o, member)) return 1;
-    return o->kernel->syncs.items[sync_of(o, member)].elements;
+    return o->kernel->syncs.items[sync_of_member(o, member)].elements;
 }
 
 /* Which parts of two members, of which the first is an mbarrier, may not share bytes; bits. */
 static uint64_t *conflicts_of(const orderer *o, int32_t barrier, int32_t other) {
-    return &o->conflicts[sync_of(o, barrier) * o->out->members + (size_t)other];
+    return &o->conflicts[sync_of_member(o, barrier) * o->out->members + (size_t)other];
 }
 
 /* The bits of all pairs of parts; 0: these are too many. */

@@ -50,8 +50,8 @@ spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
 
 /* What a buffer is in the order: for a tensor like its own, the same slots. What the kernel has
  * placed is all of its tensor. */
-static spad__order_range members_of(const spad_layout *layout, const spad_layout_buffer *buffer,
-                                    int64_t tensor) {
+static spad__order_range members_of_buffer(const spad_layout *layout,
+                                           const spad_layout_buffer *buffer, int64_t tensor) {
     const spad_tensor_order *order = layout->options.order;
     if (tensor < 0) return spad__tensor_order_sync(order, buffer->sync);
     const bool planned = buffer->mode == SPAD_MODE_AUTO;
@@ -63,13 +63,13 @@ static spad__turns turns_of_likes(const spad_layout *layout, const spad_layout_b
                                   const spad_layout_buffer *b) {
     const spad_kernel_tensor *tensors = layout->kernel->tensors.items;
     const spad_tensor_order *order = layout->options.order;
-    spad__turns turns = spad__tensor_order_turns(order, members_of(layout, a, a->tensor),
-                                                 members_of(layout, b, b->tensor));
+    spad__turns turns = spad__tensor_order_turns(order, members_of_buffer(layout, a, a->tensor),
+                                                 members_of_buffer(layout, b, b->tensor));
     for (int64_t i = layout->next_like[a->tensor]; i >= 0; i = layout->next_like[i]) {
         for (int64_t j = layout->next_like[b->tensor]; j >= 0; j = layout->next_like[j]) {
             if (tensors[i].space != tensors[j].space) continue;
-            const spad__turns more =
-                spad__tensor_order_turns(order, members_of(layout, a, i), members_of(layout, b, j));
+            const spad__turns more = spad__tensor_order_turns(
+                order, members_of_buffer(layout, a, i), members_of_buffer(layout, b, j));
             if (more < turns) turns = more;
         }
     }
@@ -83,11 +83,12 @@ static spad__turns turns_of_barrier(const spad_layout *layout, const spad_layout
     const bool unknown = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
     spad__turns turns = SPAD__TURNS_ALL;
     if (unknown) return SPAD__TURNS_NONE;
-    const spad__order_range own = members_of(layout, barrier, -1);
+    const spad__order_range own = members_of_buffer(layout, barrier, -1);
     if (other->tensor < 0)
-        return spad__tensor_order_turns(order, own, members_of(layout, other, -1));
+        return spad__tensor_order_turns(order, own, members_of_buffer(layout, other, -1));
     for (int64_t i = other->tensor; i >= 0; i = layout->next_like[i]) {
-        const spad__turns more = spad__tensor_order_turns(order, own, members_of(layout, other, i));
+        const spad__turns more =
+            spad__tensor_order_turns(order, own, members_of_buffer(layout, other, i));
         if (more < turns) turns = more;
     }
     return turns;
@@ -109,7 +110,7 @@ bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *
 /* Has a buffer values in the run? */
 static bool is_used_in_run(const spad_layout *layout, const spad_layout_buffer *buffer) {
     return spad__tensor_order_uses(layout->options.order,
-                                   members_of(layout, buffer, buffer->tensor));
+                                   members_of_buffer(layout, buffer, buffer->tensor));
 }
 
 bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 
 /* Slots of a kernel that are told apart. */
-enum { PARTS_MAX = 1024 };
+enum { TOLD_APART_MAX = 1024 };
 
 /* ---- members --------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static bool is_fixed_index(const spad_kernel *kernel, const spad_expr *index, si
     return true;
 }
 
-static int64_t home_of(const spad_kernel *kernel, int64_t tensor) {
+static int64_t home_of_tensor(const spad_kernel *kernel, int64_t tensor) {
     const int64_t home = kernel->tensors.items[tensor].home;
     return home >= 0 ? home : tensor;
 }
@@ -62,13 +62,13 @@ static void mark_slots(const spad_kernel *kernel, size_t *marks) {
     for (size_t i = 0; i < kernel->accesses.count; i++) {
         const spad_kernel_access *access = &kernel->accesses.items[i];
         if (!is_fixed_index(kernel, access->index, tensors[access->tensor].blocks.count))
-            marks[home_of(kernel, access->tensor)] = 0;
+            marks[home_of_tensor(kernel, access->tensor)] = 0;
     }
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
         if (tile && !is_fixed_index(kernel, s->index, s->index_count))
-            marks[home_of(kernel, s->item)] = 0;
+            marks[home_of_tensor(kernel, s->item)] = 0;
     }
 }
 
@@ -87,7 +87,7 @@ static bool has_many_slots(const spad_kernel *kernel, const size_t *marks) {
     for (size_t i = 0; i < kernel->tensors.count; i++) {
         const int64_t slots = kernel->tensors.items[i].slots;
         if (marks[i] == 0) continue;
-        if (slots > PARTS_MAX - sum) return true;
+        if (slots > TOLD_APART_MAX - sum) return true;
         sum += slots;
     }
     return false;
@@ -132,7 +132,7 @@ spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *k
         spad_tensor_order_destroy(order);
         return spad__fail_host_memory(error);
     }
-    for (size_t i = 0; i < order->count; i++) order->home[i] = home_of(kernel, (int64_t)i);
+    for (size_t i = 0; i < order->count; i++) order->home[i] = home_of_tensor(kernel, (int64_t)i);
     *out = order;
     return SPAD_OK;
 }

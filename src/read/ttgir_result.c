@@ -213,7 +213,7 @@ static bool is_read_result(result_search *s, int32_t value) {
 /* ---- notes ------------------------------------------------------------------------------- */
 
 /* Threads read the result of a product here. */
-static void note_use(spad__ttgir *t, const spad__mlir_op *product) {
+static void note_result_use(spad__ttgir *t, const spad__mlir_op *product) {
     bool fresh;
     const uint32_t type = spad__ttgir_tensor_type(t, product, 2);
     const int32_t buffer = type != 0 ? spad__ttgir_buffer_of(t, type, &fresh) : -1;
@@ -232,7 +232,8 @@ void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t
         result_search behind = {.t = t, .wait = wait, .pending = pending};
         result_search reads = {.t = t};
         const spad__mlir_op *product = product_behind(&behind, operand_value(t, wait, (uint32_t)i));
-        if (product != NULL && is_read_result(&reads, wait->first_result + i)) note_use(t, product);
+        if (product != NULL && is_read_result(&reads, wait->first_result + i))
+            note_result_use(t, product);
     }
 }
 
@@ -251,6 +252,6 @@ void spad__ttgir_note_reads(spad__ttgir *t, const spad__mlir_op *op) {
         if (!reads_operand(t, op, i)) continue;
         result_search behind = {.t = t};
         const spad__mlir_op *product = product_behind(&behind, operand_value(t, op, i));
-        if (product != NULL) note_use(t, product);
+        if (product != NULL) note_result_use(t, product);
     }
 }

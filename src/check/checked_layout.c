@@ -156,8 +156,9 @@ static spad_status narrow_order(proposal *p, size_t *taken, spad_error *error) {
 /* The order of the kernel, or of one with fewer rounds where that is too long. */
 static spad_status order_of_rounds(proposal *p, spad_error *error) {
     static const int64_t fewer[] = {8, 3};
+    const size_t tries = sizeof fewer / sizeof fewer[0];
     spad_status status = order_of(p, p->kernel, &p->order, error);
-    for (size_t i = 0; i < 2 && status == SPAD_OK && !p->order->known; i++) {
+    for (size_t i = 0; i < tries && status == SPAD_OK && !p->order->known; i++) {
         spad_define defines[PARAMS_MAX];
         spad_tensor_order *order;
         const size_t count = list_longer_params(p, fewer[i], defines);
@@ -177,12 +178,18 @@ static spad_status check_with(proposal *p, spad_check **out, const spad_layout *
     return spad_check_create(out, p->kernel, &p->check_options, error);
 }
 
-/* Proved for all trip counts > proved for the shape > unknown. */
-static int strength_of(const spad_check *check) {
-    static const int strengths[] = {[SPAD_VERDICT_PROVED_ALL] = 3,
-                                    [SPAD_VERDICT_PROVED_SHAPE] = 2,
-                                    [SPAD_VERDICT_UNKNOWN] = 1,
-                                    [SPAD_VERDICT_WRONG] = 0};
+static spad_status check_plain(proposal *p, spad_error *error) {
+    return p->plain_check != NULL ? SPAD_OK : check_with(p, &p->plain_check, p->plain, error);
+}
+
+/* What a check says of a layout, the least first. */
+typedef enum proof_strength { HAS_ERRORS, NOT_PROVED, PROVED_SHAPE, PROVED_ALL } proof_strength;
+
+static proof_strength strength_of(const spad_check *check) {
+    static const proof_strength strengths[] = {[SPAD_VERDICT_PROVED_ALL] = PROVED_ALL,
+                                               [SPAD_VERDICT_PROVED_SHAPE] = PROVED_SHAPE,
+                                               [SPAD_VERDICT_UNKNOWN] = NOT_PROVED,
+                                               [SPAD_VERDICT_WRONG] = HAS_ERRORS};
     return strengths[spad_check_get_verdict(check)];
 }
 
@@ -241,12 +248,12 @@ static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     if (*taken) return SPAD_OK;
     spad_status status = check_with(p, &p->check, p->shared, error);
     if (status != SPAD_OK) return status;
-    const int strength = strength_of(p->check);
-    *taken = strength == 3;
-    if (*taken || strength == 1) return SPAD_OK;
-    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
+    const proof_strength strength = strength_of(p->check);
+    *taken = strength == PROVED_ALL;
+    if (*taken || strength == NOT_PROVED) return SPAD_OK;
+    status = check_plain(p, error);
     if (status != SPAD_OK) return status;
-    p->in_doubt = strength == 0;
+    p->in_doubt = strength == HAS_ERRORS;
     p->too_weak = !p->in_doubt && strength < strength_of(p->plain_check);
     *taken = !p->too_weak;
     return p->in_doubt ? compare_errors(p, taken, error) : SPAD_OK;
@@ -259,11 +266,17 @@ static void drop_proposal(proposal *p) {
     p->check = NULL;
 }
 
+/* Has it places by the order, or those of the first instance, which has? */
+static bool rests_on_order(const spad_layout *layout, const spad__layout_space *space) {
+    const spad__layout_space *first = spad__layout_first_instance(layout, space->row.space);
+    return space->ordered || (first != NULL && first->ordered);
+}
+
 /* Nothing is claimed about the order of a kernel that has errors. */
 static void mark_doubt(spad_layout *layout) {
     for (size_t i = 0; i < layout->space_count; i++) {
         spad_layout_space *row = &layout->spaces[i].row;
-        if (!layout->spaces[i].ordered) continue;
+        if (!rests_on_order(layout, &layout->spaces[i])) continue;
         row->agents_in_doubt = true;
         if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
         if (row->verdict == SPAD_PLAN_INFEASIBLE) row->verdict = SPAD_PLAN_UNKNOWN;
@@ -309,17 +322,22 @@ static void keep_proposal(proposal *p) {
     p->check = NULL;
 }
 
-/* A second proposal, for all trip counts. */
-static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
+/* A second proposal, with what few rounds order as well; none, if that is all. */
+static spad_status propose_again(proposal *p, spad_error *error) {
     size_t pairs = 0;
+    drop_proposal(p);
+    const spad_status status = narrow_order(p, &pairs, error);
+    p->narrowed = true;
+    return status == SPAD_OK && pairs > 0 ? propose(p, error) : status;
+}
+
+/* The first one still says what is certain. */
+static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
     p->first = p->shared;
     p->shared = NULL;
-    drop_proposal(p);
-    spad_status status = narrow_order(p, &pairs, error);
-    p->narrowed = true;
-    if (status == SPAD_OK && pairs > 0) status = propose(p, error);
-    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, taken, error);
-    return status;
+    const spad_status status = propose_again(p, error);
+    if (status != SPAD_OK || p->shared == NULL) return status;
+    return judge_proposal(p, taken, error);
 }
 
 static void end_try(proposal *p, bool taken) {
@@ -355,7 +373,10 @@ static bool is_lower(const spad_layout *layout, const spad_layout *other) {
 static bool has_barrier_errors(const spad_check *check) {
     size_t at = 0;
     for (const spad__found *found; (found = next_error(check, &at)) != NULL;) {
-        if (strncmp(spad_finding_name(found->finding.code), "SPAD-MBARRIER", 13) == 0) return true;
+        const spad_finding_code code = found->finding.code;
+        if (code == SPAD_FINDING_MBARRIER_LIFE || code == SPAD_FINDING_MBARRIER_BYTES ||
+            code == SPAD_FINDING_MBARRIER_LIMIT)
+            return true;
     }
     return false;
 }
@@ -371,7 +392,6 @@ static spad_status judge_lower(proposal *p, bool *taken, spad_error *error) {
 /* Mbarriers over tiles. */
 static spad_status try_barriers(proposal *p, spad_error *error) {
     bool taken = false;
-    size_t pairs = 0;
     if (!p->order->known || !has_barriers_apart(p->plain)) return SPAD_OK;
     p->order->barriers = true;
     spad_status status = propose(p, error);
@@ -379,11 +399,7 @@ static spad_status try_barriers(proposal *p, spad_error *error) {
     if (sure) raise_bounds(p->plain, p->shared);
     if (status == SPAD_OK) status = judge_lower(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) {
-        drop_proposal(p);
-        p->too_weak = false;
-        status = narrow_order(p, &pairs, error);
-        p->narrowed = true;
-        if (status == SPAD_OK && pairs > 0) status = propose(p, error);
+        status = propose_again(p, error);
         if (status == SPAD_OK) status = judge_lower(p, &taken, error);
     }
     if (taken) raise_bounds(p->shared, p->plain);
@@ -445,15 +461,14 @@ static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *ord
 
 /* A layout from the text that is wrong for want of a fence, where one with tiles apart is right. */
 static spad_status try_apart(proposal *p, spad_error *error) {
-    spad_status status = SPAD_OK;
     if (!p->order->known || !shares_bytes(p->plain, p->order)) return SPAD_OK;
-    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
-    if (status != SPAD_OK || strength_of(p->plain_check) > 0) return status;
+    spad_status status = check_plain(p, error);
+    if (status != SPAD_OK || strength_of(p->plain_check) > HAS_ERRORS) return status;
     p->order->strict = true;
     p->order->barriers = false;
     status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = check_with(p, &p->check, p->shared, error);
-    const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > 1;
+    const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > NOT_PROVED;
     if (taken) weaken_claims(p->shared, p->plain);
     end_try(p, taken);
     return status;

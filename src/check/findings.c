@@ -159,6 +159,15 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
     return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
 }
 
+spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
+                                 spad_error *error) {
+    const spad_kernel_sync *row = spad_kernel_get_sync(run->kernel, sync);
+    spad__finding_set_names(finding, row->name, NULL);
+    spad__point_finding(finding, row->location);
+    finding->number = (int64_t)sync;
+    return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
+}
+
 spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
                                spad_severity severity, spad_error *error) {
     enum { SHOWN_MAX = 3 };

@@ -107,15 +107,32 @@ static bool probe_tensor(probe *l, size_t number) {
            require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
 }
 
-static bool probe_declarations(probe *l) {
-    const spad_kernel *kernel = l->kernel;
-    for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
-        const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
+static bool probe_params(probe *l) {
+    for (size_t i = 0; i < spad_kernel_param_count(l->kernel); i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(l->kernel, i);
         int64_t shift;
         if (i == l->growth->param) continue;
         if (!shift_of(l, param->preset.expr, (motion){true, -1}, &shift)) return false;
         if (shift != 0) return refuse(l, SPAD__REFUSED_FOLLOWED, param->name);
     }
+    return true;
+}
+
+static bool probe_syncs(probe *l) {
+    for (size_t i = 0; i < spad_kernel_sync_count(l->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(l->kernel, i);
+        if (!require_same_list(l, sync->dims, sync->name) ||
+            !require_same(l, sync->count, sync->name) ||
+            (sync->placed && !require_same(l, sync->byte, sync->name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool probe_declarations(probe *l) {
+    const spad_kernel *kernel = l->kernel;
+    if (!probe_params(l)) return false;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         if (!probe_tensor(l, i)) return false;
     }
@@ -141,15 +158,7 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
-    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
-        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
-        if (!require_same_list(l, sync->dims, sync->name) ||
-            !require_same(l, sync->count, sync->name) ||
-            (sync->placed && !require_same(l, sync->byte, sync->name))) {
-            return false;
-        }
-    }
-    return true;
+    return probe_syncs(l);
 }
 
 /* ---- loops ------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/interval.h"
 #include "check/causes.h"
 #include "check/check.h"
@@ -129,8 +130,8 @@ static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
 static int compare_ranks(const void *left, const void *right) {
     const ranked_access *a = left;
     const ranked_access *b = right;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->access > b->access) - (a->access < b->access);
+    const int order = spad__compare(a->rank, b->rank);
+    return order != 0 ? order : spad__compare(a->access, b->access);
 }
 
 /* All accesses, as they start in the run. */
@@ -479,9 +480,13 @@ static uint64_t all_conflicts(const orderer *o, int32_t barrier, int32_t other) 
     return pairs == 64 ? UINT64_MAX : (UINT64_C(1) << pairs) - 1;
 }
 
+/* Of two members, are the conflicts with the other one kept with the first? */
+static bool keeps_conflicts(const orderer *o, int32_t first, int32_t other) {
+    return is_barrier(o, first) && (!is_barrier(o, other) || first < other);
+}
+
 static void forbid_values(orderer *o, const tensor_value *a, const tensor_value *b) {
-    const bool first =
-        is_barrier(o, a->member) && (!is_barrier(o, b->member) || a->member < b->member);
+    const bool first = keeps_conflicts(o, a->member, b->member);
     const tensor_value *barrier = first ? a : b;
     const tensor_value *other = first ? b : a;
     forbid_sharing(o, (size_t)a->member, (size_t)b->member);
@@ -495,7 +500,7 @@ static void forbid_values(orderer *o, const tensor_value *a, const tensor_value 
 static bool is_pair_settled(const orderer *o, int32_t a, int32_t b) {
     const size_t n = o->out->members;
     if (o->out->shared[(size_t)a * n + (size_t)b] != 0) return false;
-    const bool first = is_barrier(o, a) && (!is_barrier(o, b) || a < b);
+    const bool first = keeps_conflicts(o, a, b);
     const int32_t barrier = first ? a : b;
     const int32_t other = first ? b : a;
     if (!is_barrier(o, barrier)) return true;
@@ -557,39 +562,35 @@ static void fill_unused(orderer *o) {
     }
 }
 
-/* The invalidate is generic: what a unit writes there needs a proxy fence after it. */
-static spad_status is_life_fenced(orderer *o, const value_use *use, const value_use *other,
-                                  bool *fenced, spad_error *error) {
-    const spad__event *event = &o->order.events.items.items[other->first];
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << o->values.items[use->value].space, .agent = -1};
-    *fenced = true;
-    if (!other->writes || !spad__is_async(&o->order, event)) return SPAD_OK;
-    return spad__fences_between(&o->fences, &need, spad__net_first(&o->order.net, use->last),
-                                spad__net_first(&o->order.net, other->first), fenced, error);
+/* The point at which a use is over. */
+static int32_t end_of_use(const orderer *o, const value_use *use) {
+    return is_barrier(o, o->values.items[use->value].member)
+               ? spad__net_first(&o->order.net, use->last)
+               : spad__net_last(&o->order.net, use->last, use->writes);
 }
 
 /* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
  * warning, and no reason to keep tensors apart. After a write of all of a tile, others need a fence
- * after that one, whatever was there before. */
+ * after that one, whatever was there before. An invalidate is generic, and what was there before it
+ * is not read. */
 static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
                               bool *fenced, spad_error *error) {
     const spad__fence_pair pair = {.first = use->last,
                                    .second = other->first,
                                    .space = o->values.items[other->value].space,
-                                   .from = spad__net_last(&o->order.net, use->last, use->writes),
+                                   .from = end_of_use(o, use),
                                    .to = spad__net_first(&o->order.net, other->first)};
+    const bool after_life = is_barrier(o, o->values.items[use->value].member);
+    const int32_t whole = o->values.items[other->value].whole;
     spad__fence_need need;
     bool lacking = false;
     spad_status status = SPAD_OK;
-    const int32_t whole = o->values.items[other->value].whole;
     *fenced = true;
     if (!is_operation(o, other->first) || (whole >= 0 && whole != other->first)) return SPAD_OK;
-    if (is_barrier(o, o->values.items[use->value].member))
-        return is_life_fenced(o, use, other, fenced, error);
-    if (!is_operation(o, use->last)) return SPAD_OK;
-    if (use->writes) status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
-    if (status == SPAD_OK && !lacking)
+    if (!after_life && !is_operation(o, use->last)) return SPAD_OK;
+    if (after_life ? other->writes : use->writes)
+        status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
+    if (status == SPAD_OK && !lacking && !after_life)
         status = spad__fences_lack_unit(&o->fences, &pair, &need, &lacking, error);
     *fenced = !lacking;
     return status;
@@ -607,9 +608,7 @@ static spad_status is_before_use(orderer *o, const value_use *use, const value_u
                                  bool *before, spad_error *error) {
     const tensor_value *from = &o->values.items[use->value];
     const tensor_value *to = &o->values.items[other->value];
-    const int32_t end = is_barrier(o, from->member)
-                            ? spad__net_first(&o->order.net, use->last)
-                            : spad__net_last(&o->order.net, use->last, use->writes);
+    const int32_t end = end_of_use(o, use);
     const int32_t start = spad__net_first(&o->order.net, other->first);
     spad_status status = spad__causes_before(&o->order.model, end, start, before, error);
     if (end == start) *before = false;

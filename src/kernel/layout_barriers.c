@@ -220,15 +220,12 @@ static int64_t load_at(const spad_layout *layout, const spad_layout_space *row,
     return sum;
 }
 
-/* The largest of these sums; of one slot, where agents run beside each other or there are many. */
+/* The largest of these sums; of one slot, where agents run beside each other or there are many.
+ * What the kernel has placed is in every layout. */
 static int64_t certain_load(const spad_layout *layout, const spad_layout_space *row,
                             const spad__slot_life *barriers) {
     size_t count = row->buffer_count;
-    int64_t most = 0;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (buffer->begin < buffer->end) most = spad__max(most, buffer->rect.bytes);
-    }
+    int64_t most = spad__layout_certain_bytes(layout, row);
     if (spad_kernel_agent_count(layout->kernel) > 1) return most;
     for (size_t i = 0; i < row->buffer_count && count <= SUMMED_MAX; i++) {
         const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
@@ -285,10 +282,6 @@ spad_status spad__layout_weaken_barriers(const spad_layout *layout, spad_layout_
     const int64_t load = less > 0 ? certain_load(layout, row, barriers) : 0;
     spad__free(&layout->host, barriers, room * sizeof *barriers);
     if (less == 0) return SPAD_OK;
-    row->bound = spad__max(row->bound - less, spad__min(load, row->bound));
-    if (row->verdict == SPAD_PLAN_OPTIMAL && row->bound < row->height)
-        row->verdict = SPAD_PLAN_FEASIBLE;
-    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
-        row->verdict = SPAD_PLAN_UNKNOWN;
+    spad__layout_lower_bound(layout, row, spad__max(row->bound - less, load));
     return SPAD_OK;
 }

@@ -7,8 +7,7 @@
  * layouts. By an order of the caller two slots may share bytes if they, and those like them, may
  * in each instance. O(slots like one x those like the other) for a pair.
  */
-#include <assert.h>
-
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
@@ -22,12 +21,7 @@ static void join_lives(spad_layout *layout, size_t number, size_t other) {
         const spad__slot_life *one = &layout->lives[layout->first_slots[number] + s];
         if (one->begin == one->end) continue;
         layout->widened = layout->widened || one->begin != all->begin || one->end != all->end;
-        if (all->begin == all->end) {
-            *all = *one;
-        } else {
-            all->begin = spad__min(all->begin, one->begin);
-            all->end = spad__max(all->end, one->end);
-        }
+        spad__slot_need(all, *one);
     }
 }
 
@@ -40,7 +34,8 @@ spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         if (tensor->like == 0) continue;
         const size_t other = (size_t)tensor->like - 1;
-        assert(k->tensors.items[other].slots == tensor->slots); /* it has the ring of the other */
+        spad__assert(k->tensors.items[other].slots ==
+                     tensor->slots); /* it has the ring of the other */
         layout->next_like[i] = layout->next_like[other];
         layout->next_like[other] = (int64_t)i;
         join_lives(layout, i, other);
@@ -80,9 +75,9 @@ static spad__turns turns_of_likes(const spad_layout *layout, const spad_layout_b
 static spad__turns turns_of_barrier(const spad_layout *layout, const spad_layout_buffer *barrier,
                                     const spad_layout_buffer *other) {
     const spad_tensor_order *order = layout->options.order;
-    const bool unknown = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
+    const bool region = barrier->sync < 0 || (other->tensor < 0 && other->sync < 0);
     spad__turns turns = SPAD__TURNS_ALL;
-    if (unknown) return SPAD__TURNS_NONE;
+    if (region) return SPAD__TURNS_NONE; /* what is in it at which time is not known */
     const spad__order_range own = members_of_buffer(layout, barrier, -1);
     if (other->tensor < 0)
         return spad__tensor_order_turns(order, own, members_of_buffer(layout, other, -1));
@@ -127,21 +122,69 @@ bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer 
     return spad__layout_in_turns(layout, a, b) && (tensors || layout->options.order->barriers);
 }
 
-void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
-    int64_t certain = 0;
-    bool joined = false;
-    if (!layout->widened) return;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        const bool planned = i < row->planned_count;
-        joined =
-            joined || (planned && buffer->tensor >= 0 && layout->next_like[buffer->tensor] >= 0);
-        certain =
-            spad__max(certain, planned ? buffer->rect.bytes : buffer->rect.byte + buffer->taken);
+/* ---- what is claimed ----------------------------------------------------------------- */
+
+const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space) {
+    const spad_space *rules = &layout->kernel->target->spaces[space];
+    for (size_t i = 0; rules->instance > 0 && i < layout->space_count; i++)
+        if (layout->spaces[i].row.space == rules->instance_of) return &layout->spaces[i];
+    return NULL;
+}
+
+/* Has the planner placed a tensor that others, needed at other times, are like? */
+static bool has_widened(const spad_layout *layout, const spad_layout_space *row) {
+    if (!layout->widened) return false;
+    for (size_t i = 0; i < row->planned_count; i++) {
+        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        if (tensor >= 0 && layout->next_like[tensor] >= 0) return true;
     }
-    if (!joined || row->height <= certain) return;
-    row->bound = spad__min(row->bound, certain);
-    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
-    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
-        row->verdict = SPAD_PLAN_UNKNOWN;
+    return false;
+}
+
+/* Has it buffers whose places the planner has chosen in the first instance? */
+static bool has_copies(const spad_layout *layout, const spad_layout_space *row) {
+    for (size_t i = row->planned_count; i < row->buffer_count; i++)
+        if (layout->buffers.items[row->first_buffer + i].mode == SPAD_MODE_AUTO) return true;
+    return false;
+}
+
+/* Is all of a buffer of the first instance in another one as well? */
+static bool has_copy(const spad_layout *layout, const spad_layout_buffer *buffer,
+                     int64_t instance) {
+    const spad_kernel *k = layout->kernel;
+    if (buffer->tensor < 0) {
+        const spad_kernel_sync *sync = &k->syncs.items[buffer->sync];
+        return sync->each_block && instance < sync->dims.items[0].value;
+    }
+    int64_t like = layout->next_like[buffer->tensor];
+    while (like >= 0 && k->target->spaces[k->tensors.items[like].space].instance != instance)
+        like = layout->next_like[like];
+    for (int64_t s = 0; like >= 0 && s < buffer->slots; s++) {
+        const spad__slot_life *life =
+            &layout->lives[layout->first_slots[like] + (size_t)(buffer->slot + s)];
+        if (life->begin == life->end) return false;
+    }
+    return like >= 0;
+}
+
+/* An instance that has all buffers of the first one is as high, but for what these are rounded up
+ * by. 0: it has not all. */
+static int64_t bound_of_first(const spad_layout *layout, const spad_layout_space *row) {
+    const spad__layout_space *first = spad__layout_first_instance(layout, row->space);
+    const int64_t instance = layout->kernel->target->spaces[row->space].instance;
+    int64_t padding = 0;
+    for (size_t i = 0; first != NULL && i < first->row.buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[first->row.first_buffer + i];
+        if (!has_copy(layout, buffer, instance)) return 0;
+        padding = spad__max(padding, buffer->padding);
+    }
+    return first != NULL ? first->row.bound - padding : 0;
+}
+
+void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
+    const int64_t certain = spad__layout_certain_bytes(layout, row);
+    if (row->height <= certain) return;
+    if (has_widened(layout, row)) spad__layout_lower_bound(layout, row, certain);
+    if (has_copies(layout, row))
+        spad__layout_lower_bound(layout, row, spad__max(certain, bound_of_first(layout, row)));
 }

@@ -75,8 +75,7 @@ static void put_counts(kernel_writer *w, const char *word, spad_amounts list) {
 static void put_space(kernel_writer *w, size_t number) {
     const spad_target *target = w->kernel->target;
     const spad_space *space = &target->spaces[number];
-    spad__out_name(&w->out,
-                   space->instance > 0 ? target->spaces[space->instance_of].name : space->name);
+    spad__out_name(&w->out, target->spaces[spad__first_instance(target, number)].name);
     if (space->instance > 0) spad__out_format(&w->out, "[%lld]", (long long)space->instance);
 }
 

@@ -614,40 +614,11 @@ static void calls_make_the_same_kernel(void **state) {
     spad_kernel_destroy(k);
 }
 
-static spad_status control_scenario(const spad_host *host, void *context) {
-    const spad_kernel_options options = {.host = host};
-    const char *text = context;
-    spad_kernel *k;
-    const spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
-    spad_kernel_destroy(k);
-    return status;
-}
-
-static spad_status check_scenario(const spad_host *host, void *context) {
-    const spad_kernel_options options = {.host = host};
-    const spad_check_options check_options = {.host = host};
-    const char *text = context;
-    spad_kernel *k;
-    spad_check *check = NULL;
-    spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
-    if (status == SPAD_OK) status = spad_check_create(&check, k, &check_options, NULL);
-    spad_check_destroy(check);
-    spad_kernel_destroy(k);
-    return status;
-}
-
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    static char copy[sizeof control_text];
-    memcpy(copy, control_text, sizeof copy);
-    test_fail_each_allocation(control_scenario, copy);
-    static char unknowns[sizeof unknown_text];
-    memcpy(unknowns, unknown_text, sizeof unknowns);
-    test_fail_each_allocation(control_scenario, unknowns);
-    test_fail_each_allocation(check_scenario, unknowns);
-    static char copies[sizeof copies_text];
-    memcpy(copies, copies_text, sizeof copies);
-    test_fail_each_allocation(control_scenario, copies);
+    test_read_without_memory(control_text, NULL);
+    test_read_without_memory(unknown_text, test_use_check);
+    test_read_without_memory(copies_text, NULL);
 }
 
 /* ---- assumptions ------------------------------------------------------------------------ */

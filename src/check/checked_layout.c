@@ -434,8 +434,19 @@ static bool has_proxies(const spad_kernel *kernel) {
     return false;
 }
 
-static bool keeps_apart(const spad_tensor_order *order, int64_t a, int64_t b) {
-    return order->used[a] && order->used[b] && !spad_tensor_order_may_share(order, a, b);
+static spad__order_range members_of_tiles(const spad_tensor_order *order,
+                                          const spad_layout_buffer *buffer) {
+    const bool planned = buffer->mode == SPAD_MODE_AUTO;
+    return spad__tensor_order_slots(order, buffer->tensor, buffer->slot,
+                                    planned ? buffer->slots : 0);
+}
+
+static bool keeps_apart(const spad_tensor_order *order, const spad_layout_buffer *a,
+                        const spad_layout_buffer *b) {
+    const spad__order_range one = members_of_tiles(order, a);
+    const spad__order_range two = members_of_tiles(order, b);
+    return spad__tensor_order_uses(order, one) && spad__tensor_order_uses(order, two) &&
+           spad__tensor_order_turns(order, one, two) != SPAD__TURNS_ALL;
 }
 
 /* Have two buffers of which the planner has placed one bytes in common? */
@@ -456,8 +467,7 @@ static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *ord
         for (size_t i = 0; i < row->buffer_count; i++) {
             for (size_t j = 0; j < i; j++) {
                 if (!have_bytes_in_common(&buffers[i], &buffers[j])) continue;
-                if (order == NULL || keeps_apart(order, buffers[i].tensor, buffers[j].tensor))
-                    return true;
+                if (order == NULL || keeps_apart(order, &buffers[i], &buffers[j])) return true;
             }
         }
     }

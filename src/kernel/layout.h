@@ -14,6 +14,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/tensor_order.h"
 #include "spad/layout.h"
 
 /* Buffers of a space, beyond which an order of the caller is left out. */
@@ -89,10 +90,14 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 
 /* What tensors that have the same bytes in several instances need together. */
 spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error);
-/* Are two buffers, and those like them in each instance, never needed together by the order of the
- * caller? */
+/* Which slots of two buffers, and of those like them in each instance, are never needed together by
+ * the order of the caller? */
+spad__turns spad__layout_turns(const spad_layout *layout, const spad_layout_buffer *a,
+                               const spad_layout_buffer *b);
+/* Are all of them? */
 bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *a,
                            const spad_layout_buffer *b);
+
 /* Does the order keep two tensors apart, whatever the text says? */
 bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
                               const spad_layout_buffer *b);
@@ -127,8 +132,8 @@ int64_t spad__layout_certain_bytes(const spad_layout *layout, const spad_layout_
 /* Claims no more than a bound says: takes back verdicts that rest on a higher one. */
 void spad__layout_lower_bound(const spad_layout *layout, spad_layout_space *row, int64_t bound);
 /* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
- * An order of the tensors settles it, where it is not left out. */
-void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row);
+ * An order of the tensors settles it, where it is not left out. `loose`: it was for slots. */
+void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row, bool loose);
 
 /* The live peak of a space: the most bytes of one lane that are needed at one statement, and the
  * first such statement. Unchanged where a buffer has no place, or nothing is needed. */

@@ -164,7 +164,7 @@ static bool meets_all(const spad_layout *layout, const spad_layout_space *row,
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const int64_t tensor = buffer->tensor;
-        if (spad__layout_in_turns(layout, barrier, buffer)) return false;
+        if (spad__layout_turns(layout, barrier, buffer) != SPAD__TURNS_NONE) return false;
         if (tensor < 0) continue;
         for (size_t s = layout->first_slots[tensor]; s < layout->first_slots[tensor + 1]; s++) {
             const spad__slot_life *slot = &layout->lives[s];
@@ -199,7 +199,7 @@ static bool add_chosen(const spad_layout *layout, chosen_buffers *chosen,
     if (layout->options.order == NULL) return true;
     if (chosen->count == CHOSEN_MAX || (buffer->tensor < 0 && buffer->slots > 1)) return false;
     for (size_t i = 0; i < chosen->count; i++)
-        if (spad__layout_in_turns(layout, buffer, chosen->items[i])) return false;
+        if (spad__layout_turns(layout, buffer, chosen->items[i]) != SPAD__TURNS_NONE) return false;
     chosen->items[chosen->count++] = buffer;
     return true;
 }
@@ -247,8 +247,8 @@ static int64_t certain_load(const spad_layout *layout, const spad_layout_space *
  * name one may leave its bytes before another one. */
 static bool is_exact(const spad_layout *layout, const spad_layout_buffer *barrier) {
     const spad_tensor_order *order = layout->options.order;
-    const size_t member = layout->kernel->tensors.count + (size_t)barrier->sync;
-    return order != NULL && order->known && order->barriers && !order->uneven[member] &&
+    return order != NULL && order->known && order->barriers && !order->coarse &&
+           !order->uneven[spad__tensor_order_sync(order, barrier->sync).first] &&
            barrier->mode == SPAD_MODE_AUTO;
 }
 

@@ -74,18 +74,34 @@ static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *bu
            buffer->end >= (int64_t)k->statements.items[last].end;
 }
 
-void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row) {
+/* Is it known of each slot what it may share bytes with? What the kernel has placed is looked at as
+ * a whole: a slot could be where only some of it is. */
+static bool is_exact_order(const spad_layout *layout, const spad_layout_space *row) {
+    if (layout->options.order->coarse) return false;
+    for (size_t i = row->planned_count; i < row->buffer_count; i++) {
+        const spad_layout_buffer *given = &layout->buffers.items[row->first_buffer + i];
+        for (size_t j = 0; j < row->planned_count && given->tensor >= 0; j++) {
+            const spad_layout_buffer *planned = &layout->buffers.items[row->first_buffer + j];
+            if (spad__layout_turns(layout, planned, given) == SPAD__TURNS_SOME) return false;
+        }
+    }
+    return true;
+}
+
+void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row, bool loose) {
     const spad_tensor_order *order = layout->options.order;
     const int64_t certain = spad__layout_certain_bytes(layout, row);
     bool of_agents = false;
     int64_t slots = 0;
-    for (size_t i = 0; i < row->planned_count; i++) {
+    for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        of_agents = of_agents || is_of_agents(layout, buffer);
-        slots += buffer->slots;
+        const bool planned = i < row->planned_count;
+        of_agents = of_agents || (planned && is_of_agents(layout, buffer));
+        if (planned || buffer->tensor >= 0) slots += buffer->slots;
     }
     if (!of_agents || slots < 2 || row->height <= certain) return;
     row->agents_ordered = order != NULL && order->known && row->buffer_count <= SPAD__ORDERED_MAX;
     row->agents_apart = !row->agents_ordered;
-    if (row->agents_apart) spad__layout_lower_bound(layout, row, certain);
+    if (row->agents_apart || loose || !is_exact_order(layout, row))
+        spad__layout_lower_bound(layout, row, certain);
 }

@@ -459,6 +459,7 @@ typedef struct solver_answer {
     size_t planned;
     bool ordered;
     bool timed;
+    bool loose; /* the order was left out for slots, so that the bound is not one of all layouts */
 } solver_answer;
 
 static void drop_answer(solver_answer *a) {
@@ -549,6 +550,22 @@ static bool has_spacing(const spad_layout *layout, size_t first) {
     return false;
 }
 
+/* Are there slots of which the order says other things than of their ring? */
+static bool has_slots_of_their_own(const spad_layout *layout, size_t first) {
+    const size_t count = layout->buffers.count - first + layout->given.count;
+    if (layout->options.order == NULL || count > SPAD__ORDERED_MAX) return false;
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad_layout_buffer *a = &layout->buffers.items[i];
+        if (a->slots < 2 || a->tensor < 0) continue;
+        for (size_t j = 0; j < count; j++) {
+            const spad_layout_buffer *b = nth_buffer(layout, first, j);
+            const spad__turns turns = spad__layout_turns(layout, a, b);
+            if (turns == SPAD__TURNS_SOME || (a == b && turns != SPAD__TURNS_NONE)) return true;
+        }
+    }
+    return false;
+}
+
 /* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
@@ -561,7 +578,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
     /* The load of the whole rings bounds all layouts only if it has no room between slots. */
     if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
-        !has_spacing(layout, first))
+        !has_spacing(layout, first) && !has_slots_of_their_own(layout, first))
         return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
@@ -573,6 +590,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         apart = higher;
     } else if (status == SPAD_OK) {
         whole->bound = apart.result->bound;
+        best->loose = best->ordered && !apart.ordered;
         if (!verdict_fits(whole->verdict)) whole->verdict = apart.result->verdict;
         if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
             whole->verdict = SPAD_PLAN_FEASIBLE;
@@ -652,7 +670,7 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
     spad__layout_claim_given(layout, &space->row);
-    spad__layout_weaken_agents(layout, &space->row);
+    spad__layout_weaken_agents(layout, &space->row, best.loose);
     spad__layout_weaken_likes(layout, &space->row);
     status = spad__layout_weaken_barriers(layout, &space->row, error);
     if (status != SPAD_OK) return status;

@@ -75,6 +75,11 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
         t->blocks = info->blocks = value;
     }
+    if ((t->blocks & (t->blocks - 1)) != 0) {
+        SPAD__MLIR_FAULT(t->m, spad__mlir_attribute(m, module, "ttg.num-ctas"),
+                         "a cluster of %lld blocks, which is no power of 2", (long long)t->blocks);
+        return false;
+    }
     const uint32_t pairs = spad__mlir_attribute(m, module, "ttng.two-ctas");
     t->shared_barriers = pairs != 0;
     t->pairs = pairs != 0 && t->blocks > 1 && spad__mlir_is(m, pairs, "true");

@@ -325,6 +325,7 @@ struct spad__ttgir {
     bool began;     /* mbarriers were initialised, and the blocks have not met since */
     bool released;  /* a fence makes that known to the cluster */
     size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
+    enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } products; /* async */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
     bool specialised;       /* the function has a warp_specialize: its kernel has agents */
@@ -392,6 +393,8 @@ bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
+/* Has an operation an mbarrier that several blocks of a cluster use? */
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* The name that an argument has in the program, as a token: a variable that it is assigned to may
@@ -643,6 +646,8 @@ spad_status spad__ttgir_view_bytes(const spad__ttgir *t, int32_t buffer,
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Reads of the results that a wait hands on, where their products can still be under way. */
 void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
+/* Reads of results that no wait has handed on, in front of the operation that reads them. */
+void spad__ttgir_note_reads(spad__ttgir *t, const spad__mlir_op *op);
 
 /* ---- functions ------------------------------------------------------------------------ */
 

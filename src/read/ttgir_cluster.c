@@ -245,9 +245,10 @@ const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- which kernels ------------------------------------------------------------------------ */
 
-static bool is_joined(spad__ttgir *t, const spad__mlir_op *op) {
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t at = spad__ttgir_last_memdesc(t, op);
     spad__ttgir_type type;
+    if (spad__mlir_named(t->m, op, "ttng.clc_try_cancel")) return true;
     if (!t->shared_barriers || !spad__mlir_named(t->m, op, "ttng.init_barrier")) return false;
     if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
     return spad__ttgir_same_bits(t, &type, type.rank) != 0;
@@ -258,8 +259,7 @@ int spad__ttgir_count_ranks(spad__ttgir *t) {
     if (t->blocks < 2 || t->blocks > SPAD__TTGIR_BLOCKS) return 1;
     for (size_t i = 0; i < t->m->ops.count && !touches; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        touches = is_joined(t, op) || spad__mlir_named(t->m, op, "ttng.clc_try_cancel") ||
-                  spad__ttgir_remote(t, op) != NULL;
+        touches = spad__ttgir_joins(t, op) || spad__ttgir_remote(t, op) != NULL;
     }
     return touches ? (int)t->blocks : 1;
 }

@@ -183,6 +183,8 @@ static void refuse_op(spad__ttgir *t, const spad__mlir_op *op, const char *why) 
 static bool is_remote(spad__ttgir *t, const spad__mlir_op *op) {
     char why[160];
     const char *does = spad__ttgir_remote(t, op);
+    if (does == NULL && t->blocks > SPAD__TTGIR_BLOCKS && spad__ttgir_joins(t, op))
+        does = "has an mbarrier of several blocks of a cluster of more than 16, and works";
     if (does == NULL) return false;
     snprintf(why, sizeof why, "%s in a way that is not known; compile with num_ctas=1", does);
     refuse_op(t, op, why);
@@ -236,6 +238,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     if (is_remote(t, op)) return;
     spad__ttgir_meet_blocks(t, op);
     spad__ttgir_scratch(t, op);
+    spad__ttgir_note_reads(t, op);
     if (do_mask(t, op)) return;
     if (choose_memory(t, op)) return;
     if (spad__ttgir_arithmetic(t, op, &scalar)) {

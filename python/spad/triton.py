@@ -283,6 +283,7 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     placed: with the addresses, fences and barriers of Triton's own passes where they can be run;
     k.unplaced says why not."""
     file, text = "<ttgir>", None
+    target = "H100" if target is None else target
     if hasattr(kernel, "asm"):
         text = kernel.asm["ttgir"]
     elif isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "\n" not in kernel):
@@ -294,14 +295,14 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     elif signature is None:
         raise TypeError("a function needs its signature: load(function, {'a': '*fp16', 'K': 'i32'}, {'BK': 64})")
     else:
-        kernel = _compiled(kernel, signature, constexprs, target or "H100",
+        kernel = _compiled(kernel, signature, constexprs, target,
                            {"num_stages": num_stages, "num_warps": num_warps, **options})
         text = kernel.asm["ttgir"]
     why = None
     if placed and "allocation.offset" not in text:
         chip = re.search(r'ttg\.target = "cuda:(\d+)"', text)
         try:
-            text = place(text, int(chip[1]) if chip else (target or "H100"))
+            text = place(text, int(chip[1]) if chip else target)
         except Unplaced as error:
             why = str(error)
     made = TritonKernel.read(text, file, sizes)

@@ -16,6 +16,8 @@ What a walk has seen decides how the next one reads it (`Known.learn`); `_tilela
 
 import json
 
+from ._tilelang_tree import bodies
+
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 WAYS_MOST = 128  # values of a datum that are checked one by one
 _WRITES = ("writes", "updates", "adds")
@@ -223,9 +225,7 @@ def stored(body):
     for s in body:
         if s[0] == "store":
             found.add(s[1])
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found |= stored(part)
+        found.update(*map(stored, bodies(s)))
     return found
 
 
@@ -247,9 +247,8 @@ def steps_of(body):
         for s in statements:
             if s[0] == "store":
                 count[s[1]] = count.get(s[1], 0) + 1
-            for part in s[1:]:
-                if isinstance(part, list) and part and isinstance(part[0], list):
-                    stores(part)
+            for inner in bodies(s):
+                stores(inner)
 
     stores(body)
     for s in body:

@@ -20,6 +20,7 @@ from . import _tilelang_decide as _decide
 from . import _tilelang_sets as _sets
 from ._tilelang_conditions import THREADS, conjunction
 from ._tilelang_tickets import ADDS
+from ._tilelang_tree import bodies
 
 _BITS = 16  # of a number of times in a value
 _TIMES_MOST = 1 << _BITS - 2
@@ -345,7 +346,7 @@ def _has_data(tree):
 def _may_choose(walk, body):
     """Whether data decides whether something is stored to shared memory."""
     return any(s[0] == "if" and _has_data(s[1]) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
-               or any(_may_choose(walk, part) for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)) for s in body)
+               or any(_may_choose(walk, inner) for inner in bodies(s)) for s in body)
 
 
 def _has_end(s):

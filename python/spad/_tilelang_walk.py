@@ -24,6 +24,7 @@ from ._tilelang_decide import Decides
 from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_tickets import Tickets
+from ._tilelang_tree import bodies
 from ._tilelang_write import ANY_ROUNDS, Access, Op, is_again
 
 _WARP = 32
@@ -313,7 +314,7 @@ class Walk(Conditions, Decides):
             return _calls.is_order(s[1][1], s[1][2:])
         if s[0] == "store":
             return _calls.stores_order(self, s)
-        return any(self.orders(part) for part in s if isinstance(part, list) and part and isinstance(part[0], list))
+        return any(self.orders(inner) for inner in bodies(s))
 
     def on_for(self, statement):
         _, var, begin, extent, kind, body = statement
@@ -725,9 +726,8 @@ def _lets(body):
     for s in body:
         if s[0] == "let":
             found[s[1]] = _sets.replace(s[2], found)
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found.update((name, _sets.replace(value, found)) for name, value in _lets(part).items())
+        for inner in bodies(s):
+            found.update((name, _sets.replace(value, found)) for name, value in _lets(inner).items())
     return found
 
 

@@ -74,8 +74,7 @@ class Walk(Conditions, Decides):
         self.tmem_used = "ptx_init_tensor_memory" in json.dumps(tree["body"])
         self.registers = None
         self.notes = {}
-        self.order = {}
-        self.touched = {}
+        self.order, self.fed = {}, {}  # by identity, with the statements: that of statements which are gone is given again
         self.footprints = {}
         self.narrowed = []  # bounds of variables in the conditions around
         self.tracked = _calls.tracked(tree)
@@ -304,10 +303,9 @@ class Walk(Conditions, Decides):
 
     def orders(self, body):
         """Whether statements synchronise, so that a loop around them has to stay one."""
-        key = id(body)
-        if key not in self.order:
-            self.order[key] = any(self._orders_one(s) for s in body)
-        return self.order[key]
+        if id(body) not in self.order:
+            self.order[id(body)] = (any(self._orders_one(s) for s in body), body)
+        return self.order[id(body)][0]
 
     def _orders_one(self, s):
         if s[0] == "do" and isinstance(s[1], list) and s[1][0] == "call":
@@ -430,12 +428,11 @@ class Walk(Conditions, Decides):
     def _feeds(self, body):
         """Whether statements read shared memory and write it: then their order matters, also for different buffers, which
         may share bytes."""
-        key = ("feeds", id(body))
-        if key not in self.touched:
+        if id(body) not in self.fed:
             reads, writes = set(), set()
             _calls.buffers_of(self, body, reads, writes)
-            self.touched[key] = bool(reads & set(self.shared)) and bool(writes & set(self.shared))
-        return self.touched[key]
+            self.fed[id(body)] = (bool(reads & set(self.shared)) and bool(writes & set(self.shared)), body)
+        return self.fed[id(body)][0]
 
     def writes_on_chip(self, body):
         reads, writes = set(), set()

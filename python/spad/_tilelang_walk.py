@@ -13,6 +13,7 @@ from . import _spad
 from . import core
 from . import _tilelang_calls as _calls
 from . import _tilelang_cluster as _cluster
+from . import _tilelang_data as _data
 from . import _tilelang_decide as _decide
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
@@ -254,11 +255,11 @@ class Walk(Conditions, Decides):
     def _counted(self, statement):
         """A while loop over a variable that grows by a constant up to a bound is a loop that counts its rounds."""
         _, condition, body = statement
-        grows = _growing(body)
+        grows = _data.steps_of(body)
         if not isinstance(condition, list) or condition[0] != "<" or not isinstance(condition[1], list) or condition[1][:1] != ["load"]:
             return False
         var, bound = condition[1][1], self.value(condition[2])
-        if condition[1][2] != 0 or var not in grows or grows[var] <= 0 or var not in self.local or _stored(body) & _loaded(condition[2]):
+        if condition[1][2] != 0 or var not in grows or grows[var] <= 0 or var not in self.local or _stored(body) & _decide.loaded(condition[2]):
             return False
         first, step = self.local[var], grows[var]
         rounds = f"{self.fresh(var)}_rounds"
@@ -691,25 +692,6 @@ def _known(tree, local):
     if tree[0] == "load" and tree[2] == 0 and tree[1] in local:
         return local[tree[1]]
     return [tree[0]] + [_known(part, local) for part in tree[1:]]
-
-
-def _growing(body):
-    """{variable: constant} of local variables that every round of a loop changes once, by adding a constant."""
-    every = [s for s in body if s[0] == "store"]
-    found = {}
-    for s in every:
-        grows = s[2] == 0 and isinstance(s[3], list) and s[3][:2] == ["+", ["load", s[1], 0]] and isinstance(s[3][2], int)
-        if grows and sum(other[1] == s[1] for other in every) == 1:
-            found[s[1]] = s[3][2]
-    inner = [s for s in body if s[0] != "store"]
-    return {name: more for name, more in found.items() if name not in _stored(inner)}
-
-
-def _loaded(tree):
-    """Names of the buffers that an expression reads."""
-    if not isinstance(tree, list):
-        return set()
-    return {tree[1]} | _loaded(tree[2]) if tree[0] == "load" else set().union(*[_loaded(part) for part in tree[1:]])
 
 
 def _waits_for_one(body):

@@ -16,6 +16,7 @@ What a walk has seen decides how the next one reads it (`Known.learn`); `_tilela
 
 import json
 
+from ._tilelang_sets import has
 from ._tilelang_tree import bodies
 
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -101,7 +102,7 @@ class Known:
 
     def rewritten(self, walk, tree):
         """An expression with datums as names."""
-        if not isinstance(tree, list) or not tree or not _has_load(tree):
+        if not isinstance(tree, list) or not tree or not has(tree, ("load",)):
             return tree
         kind, made = tree[0], None
         if kind == "//" and isinstance(tree[2], int) and tree[2] > 0:
@@ -160,10 +161,6 @@ def _name(number):
 
 def _moved(name, by):
     return ["+", name, by] if by else name
-
-
-def _has_load(tree):
-    return isinstance(tree, list) and bool(tree) and (tree[0] == "load" or any(_has_load(part) for part in tree[1:]))
 
 
 def linear(walk, tree):

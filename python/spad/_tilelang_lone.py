@@ -218,7 +218,7 @@ class Lone:
 
     def _numbers(self, tree):
         """An expression of threads, for each of those that take part; None: it is of something else."""
-        if _has_data(tree) or not _sets.all_names(tree) <= set(THREADS):
+        if _sets.has(tree, _sets.DATA) or not _sets.all_names(tree) <= set(THREADS):
             return None
         with contextlib.suppress(_sets.Opaque, ArithmeticError):
             run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))  # numbers and names with a prefix
@@ -339,13 +339,9 @@ def _ordered(part):
     return (part[0], part[1], part[2]) if part[0][0] == "<" else ("<" + part[0][1:], part[2], part[1])
 
 
-def _has_data(tree):
-    return isinstance(tree, list) and bool(tree) and (tree[0] in ("load", "call", "f", "ramp") or any(_has_data(part) for part in tree[1:]))
-
-
 def _may_choose(walk, body):
     """Whether data decides whether something is stored to shared memory."""
-    return any(s[0] == "if" and _has_data(s[1]) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
+    return any(s[0] == "if" and _sets.has(s[1], _sets.DATA) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
                or any(_may_choose(walk, inner) for inner in bodies(s)) for s in body)
 
 

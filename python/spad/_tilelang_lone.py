@@ -18,7 +18,7 @@ from . import _tilelang_calls as _calls
 from . import _tilelang_data as _data
 from . import _tilelang_decide as _decide
 from . import _tilelang_sets as _sets
-from ._tilelang_conditions import THREADS, conjunction
+from ._tilelang_conditions import THREADS, conjunction, of_threads
 from ._tilelang_tickets import ADDS
 from ._tilelang_tree import bodies
 
@@ -221,7 +221,7 @@ class Lone:
         if _sets.has(tree, _sets.DATA) or not _sets.all_names(tree) <= set(THREADS):
             return None
         with contextlib.suppress(_sets.Opaque, ArithmeticError):
-            run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))  # numbers and names with a prefix
+            run = of_threads(tree)
             return [int(run(*self.threads[lane])) for lane in self.lanes]
         return None
 

@@ -19,7 +19,7 @@ from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
 from ._tilelang_calls import Unsupported
-from ._tilelang_conditions import THREADS as _THREADS, Conditions
+from ._tilelang_conditions import THREADS as _THREADS, Conditions, of_threads
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
 from ._tilelang_lone import Lone
@@ -163,7 +163,7 @@ class Walk(Conditions, Decides):
     # ---- running a warp ----------------------------------------------------------------------
 
     def run(self):
-        """The agents, a list of (name, statements, registers) each."""
+        """The agents: (name, statements, registers, threads) of each."""
         self.bodies = []  # kept: what is known of statements goes by their identity
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
@@ -420,7 +420,7 @@ class Walk(Conditions, Decides):
     def _uniform(self, tree):
         """A number where an expression of threads is the same for all of the warp."""
         if isinstance(tree, list) and _sets.names(tree) & set(_THREADS) and _sets.names(tree) <= set(_THREADS):
-            run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))
+            run = of_threads(tree)
             found = {int(run(*lane)) for lane in self.lanes}
             if len(found) == 1:
                 return found.pop()

@@ -191,15 +191,16 @@ def collect(folder, out, arch, seconds):
 # ---- the table -------------------------------------------------------------------------------------
 
 
-def row_of(path, sizes=None):
-    """One kernel, a tree or its file: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
+def row_of(source, sizes=None):
+    """One kernel, a tree or its file: ((agents, verdict, bytes of TileLang and ours, approximations, seconds of the check and with the plan,
+    codes of errors and of warnings, reason), None), or (None, why it is not read)."""
     import spad
     import spad.tilelang as T
     from spad._tilelang_page import shared_bytes
 
     start = time.process_time()
     try:
-        kernel = T.load(path, sizes=sizes)
+        kernel = T.load(source, sizes=sizes)
     except spad.Error as error:
         return None, f"not loaded: {error}"
     check = kernel.check()
@@ -208,7 +209,7 @@ def row_of(path, sizes=None):
     seconds = time.process_time() - start
     errors = sorted({f.code for f in check.findings if f.severity == "error"})
     warnings = sorted({f.code for f in check.findings if f.severity == "warning"})
-    inexact = sum(row["what"] != "waits at the end of a warp" for row in kernel.approximations)
+    inexact = sum(row["what"] != T.LoadedKernel.IDLE for row in kernel.approximations)
     return (len(kernel.agents) - 1, check.verdict, kernel.tilelang_bytes, shared_bytes(planned.layout()) if planned else None, inexact,
             checked, seconds, errors, warnings, check.reason), None
 

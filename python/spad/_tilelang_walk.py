@@ -573,17 +573,19 @@ class Walk(Conditions, Decides):
         except Opaque as why:
             self._whole(home, buffer, tile, str(why), block)
             return
-        size = self.size(buffer)
         for offset, runs in groups:
-            if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
-                runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
-                self.note(f"'{buffer}'", "an access that reaches outside is cut off")
-            if runs and self._room(offset, runs, size, buffer):
-                home.append(Access(buffer, offset, runs, tile, block=block))
-            elif runs and not self._inside(offset, runs, size):
-                self._whole(home, buffer, tile, "a place that a condition keeps inside of it", block)
-            elif runs:
-                home.append(Access(buffer, offset, runs, tile, block=block))
+            self._add(home, buffer, offset, runs, tile, block)
+
+    def _add(self, home, buffer, offset, runs, tile, block):
+        """Adds an access to runs of bytes at an offset: those that are in the buffer, and any of it where that is not sure."""
+        size = self.size(buffer)
+        if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
+            runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
+            self.note(f"'{buffer}'", "an access that reaches outside is cut off")
+        if runs and (self._room(offset, runs, size, buffer) or self._inside(offset, runs, size)):
+            home.append(Access(buffer, offset, runs, tile, block=block))
+        elif runs:
+            self._whole(home, buffer, tile, "a place that a condition keeps inside of it", block)
 
     def _inside(self, offset, runs, size):
         """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known; those of rounds of any

@@ -104,13 +104,25 @@ def told(error):
     return f"{type(error).__name__}: {(failed or lines or [''])[-1][:200]}"
 
 
+def keep(made, program, out, seen):
+    """Writes a tree of a program to a file of its own, where it has none."""
+    from spad._files import replace_file
+
+    text = json.dumps(made)
+    if text not in seen:
+        seen.append(text)
+        made["program"] = program.stem
+        replace_file(out / f"{program.parent.name}.{program.stem}.{len(seen)}.json", json.dumps(made).encode())
+        print(f"{len(seen)} kernels", flush=True)
+
+
 def run_one(program, out, arch, seconds):
+    """Runs a program with a tilelang.compile that keeps what TileLang lowers, and compiles nothing."""
     os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
     import tilelang
     import torch
 
     import spad._tilelang_tree as tree
-    from spad._files import replace_file
 
     on_cpu(torch, arch)
     seen = []
@@ -120,13 +132,7 @@ def run_one(program, out, arch, seconds):
         out_idx = out_idx if out_idx is not None else getattr(func, "out_idx_override", None)
         try:
             for made in tree.of_prim_func(func, arch, pass_configs):
-                text = json.dumps(made)
-                if text in seen:
-                    continue
-                seen.append(text)
-                made["program"] = program.stem
-                replace_file(out / f"{program.parent.name}.{program.stem}.{len(seen)}.json", json.dumps(made).encode())
-                print(f"{len(seen)} kernels", flush=True)
+                keep(made, program, out, seen)
         except Exception as error:
             print(f"not lowered: {told(error)}", flush=True)
         if len(seen) >= MOST:

@@ -10,20 +10,12 @@ import traceback
 from pathlib import Path
 
 from . import _spad
-from ._sweep_inputs import range_values
+from ._sweep_inputs import range_values, split_list
 
 
 def items(text):
-    """The parts between the commas that are outside of brackets."""
-    depth, part, parts = 0, "", []
-    for letter in text:
-        depth += (letter in "[(<{") - (letter in "])>}")
-        if letter == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += letter
-    return [part.strip() for part in [*parts, part] if part.strip()]
+    """The parts between the commas that are outside of brackets, also those of tensordesc<...>, without empty ones."""
+    return [part for part in split_list(text, "[({<", "])}>") if part]
 
 
 def pairs(text):

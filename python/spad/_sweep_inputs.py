@@ -32,11 +32,11 @@ _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:([+*])(\d+))?\Z")
 _SIZE = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+)) ?(B|KiB|MiB|GiB)?\Z")
 
 
-def split_list(text):
+def split_list(text, opening="[({", closing="])}"):
     """The parts between the commas that are outside of brackets."""
     depth, parts = 0, [""]
     for letter in text:
-        depth += (letter in "[({") - (letter in "])}")
+        depth += (letter in opening) - (letter in closing)
         if letter == "," and depth == 0:
             parts.append("")
         else:

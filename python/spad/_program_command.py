@@ -121,6 +121,14 @@ def run(name, options, files, load, show, told=said):
     return 2
 
 
+def shown(command, kernel):
+    """(text, exit status) of what all kernels can be asked: check, text and sim."""
+    if command == "check":
+        check = kernel.check()
+        return check.text(), 0 if check else 1
+    return kernel.text() if command == "text" else kernel.sim().text(), 0
+
+
 def saved_at(output, label, several):
     """The path of one of several reports: a_3.html of a.html."""
     path = Path(output)

@@ -6,7 +6,7 @@ import json
 import sys
 
 from . import tilelang
-from ._program_command import function_at, items, joined, numbers, run, saved_at, sizes, values
+from ._program_command import function_at, items, joined, numbers, run, saved_at, shown, sizes, values
 from ._files import replace_file
 
 
@@ -50,17 +50,14 @@ def _loaded(options):
     return made
 
 
-def _shown(command, kernel):
+def _show(command, kernel):
     """(text, exit status)."""
-    if command == "check":
-        check = kernel.check()
-        return check.text(), 0 if check else 1
     if command == "plan":
         page = kernel.report()
         return page.text(), 0 if page.layout.fits else 1
     if command == "tree":
         return json.dumps(kernel.tree) + "\n", 0
-    return kernel.text() if command == "text" else kernel.sim().text(), 0
+    return shown(command, kernel)
 
 
 def _tell(kernel):
@@ -87,7 +84,7 @@ def _answered(options, made):
         if options.output is not None:
             print(_written(options, kernel, label, len(made) > 1))
         elif options.command != "compare":
-            text, failed = _shown(options.command, kernel)
+            text, failed = _show(options.command, kernel)
             print(text, end="")
             status = max(status, failed)
     if options.command == "compare" or options.command == "report" and len(made) > 1:

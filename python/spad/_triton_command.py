@@ -6,7 +6,7 @@ import importlib
 import sys
 
 from . import triton as st
-from ._program_command import function_at, joined, numbers, pairs, run, said, saved_at, sizes, values
+from ._program_command import function_at, joined, numbers, pairs, run, said, saved_at, shown, sizes, values
 
 
 def stages(text):
@@ -50,15 +50,12 @@ def _parser():
 
 def _show(command, kernel):
     """(text, exit status)."""
-    if command == "check":
-        check = kernel.check()
-        return check.text(), 0 if check else 1
     if command == "plan":
         layout = kernel.layout()
         return layout.text(), 0 if layout.fits else 1
     if command == "ttgir":
         return kernel.ttgir, 0
-    return kernel.text() if command == "text" else kernel.sim().text(), 0
+    return shown(command, kernel)
 
 
 def _tell(kernel):

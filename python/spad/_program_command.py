@@ -40,11 +40,15 @@ def values(text):
 
 
 def sizes(text):
-    """As values, with whole numbers."""
-    found = values(text)
-    for name, value in found.items():
-        if not isinstance(value, int) or not -1 << 63 <= value < 1 << 63:
-            raise argparse.ArgumentTypeError(f"the size '{name}' is {value!r}, and no whole number of 64 bits")
+    """As pairs, with whole numbers."""
+    found = {}
+    for name, word in pairs(text).items():
+        try:
+            found[name] = ast.literal_eval(word)
+        except (ValueError, SyntaxError):
+            found[name] = None
+        if not isinstance(found[name], int) or not -1 << 63 <= found[name] < 1 << 63:
+            raise argparse.ArgumentTypeError(f"the size '{name}' is {word}, and no whole number of 64 bits")
     return found
 
 

@@ -53,6 +53,7 @@ def test_words_that_name_no_function(capsys, tmp_path, name, main):
 @COMMANDS
 def test_options_that_cannot_be_read(capsys, name, main):
     for word, expected in (("n", "'n' is not NAME=VALUE"), ("n='x'", "the size 'n' is 'x', and no whole number of 64 bits"),
+                           ("n=x", "the size 'n' is x, and no whole number of 64 bits"),
                            ("n=1.5", "the size 'n' is 1.5, and no whole number of 64 bits"),
                            (f"n={1 << 63}", f"the size 'n' is {1 << 63}, and no whole number of 64 bits")):
         assert said(capsys, main, "check", "program.py:kernel", "-D", word).endswith(f"{name}: error: argument -D: {expected}\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the commands about kernels that are Python programs: `spad triton`, `spad tilelang`, and `spad sweep`."""
+"""What the commands about kernels that are Python programs share, `spad triton` and `spad tilelang`: how words are read, a function is
+found, an error is told, and a kernel is shown. `spad sweep` finds its functions here, too."""
 
 import argparse
 import ast

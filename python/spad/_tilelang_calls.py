@@ -10,7 +10,7 @@ import re
 from . import _spad
 from . import _tilelang_sets as _sets
 from ._tilelang_sets import Opaque
-from ._tilelang_tree import _dtype_bits
+from ._tilelang_tree import _dtype_bits, bodies
 from ._tilelang_write import Access, Op
 
 _NOTHING = frozenset(
@@ -631,9 +631,8 @@ def barrier_uses(body, var):
         if s[0] == "do" and isinstance(s[1], list) and s[1][:1] == ["call"]:
             if s[1][1].startswith("tma_load") and var in _sets.names(["+", s[1][3], 0]) | _deep(s[1][3]):
                 return True
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list) and barrier_uses(part, var):
-                return True
+        if any(barrier_uses(inner, var) for inner in bodies(s)):
+            return True
     return False
 
 

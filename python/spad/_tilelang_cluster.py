@@ -186,7 +186,7 @@ def close(walk, agents):
     made = []
     for name, body, registers, threads in agents:
         block = int(name[5:name.index("_")])
-        reached = [text for text in walk.reached.get(block, ())]
+        reached = list(walk.reached.get(block, ()))
         if reached:
             walk.barriers[f"exit_block{block}"] = walk.count
             body = [*body, f"sync exit_block{block} by {threads}"]

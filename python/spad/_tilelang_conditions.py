@@ -15,6 +15,11 @@ _NUMBERS = {"get_lane_idx": ("%", (32,)), "get_warp_idx": ("//", (32,)), "get_wa
             "get_warp_group_idx": ("//", (32, 4))}  # how wide each is where no argument says it
 
 
+def of_threads(tree):
+    """A function of the numbers of a thread, from an expression that has no other variables."""
+    return eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))  # numbers, and names with a prefix
+
+
 def with_numbers(tree, threads):
     """Statements or an expression in which calls that give the number of a lane, of a warp or of a warpgroup are sums of threads."""
     if not isinstance(tree, list):
@@ -108,7 +113,7 @@ class Conditions:
         self.lanes = kept
 
     def _lanes(self, part, statement):
-        run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(part))
+        run = of_threads(part)
         yes = [lane for lane in self.lanes if run(*lane)]
         no = [lane for lane in self.lanes if lane not in yes]
         self._with(yes, statement[2])

@@ -16,6 +16,9 @@ What a walk has seen decides how the next one reads it (`Known.learn`); `_tilela
 
 import json
 
+from ._tilelang_sets import has
+from ._tilelang_tree import bodies
+
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 WAYS_MOST = 128  # values of a datum that are checked one by one
 _WRITES = ("writes", "updates", "adds")
@@ -99,7 +102,7 @@ class Known:
 
     def rewritten(self, walk, tree):
         """An expression with datums as names."""
-        if not isinstance(tree, list) or not tree or not _has_load(tree):
+        if not isinstance(tree, list) or not tree or not has(tree, ("load",)):
             return tree
         kind, made = tree[0], None
         if kind == "//" and isinstance(tree[2], int) and tree[2] > 0:
@@ -158,10 +161,6 @@ def _name(number):
 
 def _moved(name, by):
     return ["+", name, by] if by else name
-
-
-def _has_load(tree):
-    return isinstance(tree, list) and bool(tree) and (tree[0] == "load" or any(_has_load(part) for part in tree[1:]))
 
 
 def linear(walk, tree):
@@ -223,9 +222,7 @@ def stored(body):
     for s in body:
         if s[0] == "store":
             found.add(s[1])
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found |= stored(part)
+        found.update(*map(stored, bodies(s)))
     return found
 
 
@@ -247,9 +244,8 @@ def steps_of(body):
         for s in statements:
             if s[0] == "store":
                 count[s[1]] = count.get(s[1], 0) + 1
-            for part in s[1:]:
-                if isinstance(part, list) and part and isinstance(part[0], list):
-                    stores(part)
+            for inner in bodies(s):
+                stores(inner)
 
     stores(body)
     for s in body:

@@ -17,6 +17,7 @@ from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
+from ._tilelang_tree import bodies
 
 _UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
 UNROLLED_MOST = 32  # rounds of a loop that are written one by one
@@ -47,9 +48,8 @@ class Decides:
             self.numbered[id(s)] = s
             for name in ({s[1]} if s[0] == "store" else set()) | _calls.written(self, [s]) if s[0] in ("store", "do", "let") else ():
                 self.writers.setdefault(name, []).append(self.numbers[id(s)])
-            for part in s[1:]:
-                if isinstance(part, list) and part and isinstance(part[0], list):
-                    self.number(part)
+            for inner in bodies(s):
+                self.number(inner)
 
     # ---- values -----------------------------------------------------------------------------
 
@@ -346,11 +346,10 @@ def _around(body, statement, loop=None, conditions=()):
         inner = (loop, (*conditions, s[1]) if s[0] == "if" else conditions)
         if s[0] in ("for", "while"):
             inner = (f"the loop over '{s[1]}'" if s[0] == "for" else "a while loop", ())
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found = _around(part, statement, *inner)
-                if found is not None:
-                    return found
+        for part in bodies(s):
+            found = _around(part, statement, *inner)
+            if found is not None:
+                return found
     return None
 
 

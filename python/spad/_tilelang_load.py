@@ -189,7 +189,7 @@ def load(function, target=None, block=None, name=None, pass_configs=None, argume
             raise TypeError(_tree.WHAT + f", not {function!r}")
         if hasattr(function, "record"):
             raise TypeError(_tree.WHAT + "; a prim_func of spad.tilelang is recorded: function.record(target)")
-        trees = _tree.of_prim_func(function, _arch(target or _jit.arch_of(function)), pass_configs, arguments)
+        trees = _tree.of_prim_func(function, _arch(_jit.arch_of(function) if target is None else target), pass_configs, arguments)
     found = [tree for tree in trees if name is None or tree.get("name") == name]
     if len(found) != 1:
         names = ", ".join(str(tree.get("name")) for tree in trees) or "none"

@@ -289,26 +289,10 @@ def while_loop():
 def one_barrier():
     """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
     two memories apart, so that both groups meet at barrier 3."""
-    import tilelang.language as T
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "tilelang"))
+    import two_faults
 
-    @T.prim_func
-    def main(A: T.Tensor((512, 64), "float32"), B: T.Tensor((512, 64), "float32")):
-        with T.Kernel(4, threads=256) as bx:
-            a = T.alloc_shared((128, 16), "float32")
-            b = T.alloc_shared((128,), "float32", scope="shared")
-            tx = T.get_thread_binding()
-            if tx < 128:
-                for k in T.serial(4):
-                    for i in T.serial(16):
-                        a[tx, i] = A[bx * 128 + tx, k * 16 + i]
-                    for i in T.serial(16):
-                        B[bx * 128 + tx, k * 16 + i] = a[127 - tx, i]
-            else:
-                for k in T.serial(4):
-                    b[tx - 128] = A[bx * 128 + tx - 128, k]
-                    B[bx * 128 + tx - 128, k * 16] = b[255 - tx]
-
-    return main
+    return two_faults.one_barrier(4)
 
 
 def two_blocks(size=512, block=128, deep=64, stages=2):
@@ -558,11 +542,11 @@ def scaled(size=256, blocks=2, deep=128):
             full = T.alloc_barrier([1])
             empty = T.alloc_barrier([128])
             tx = T.get_thread_binding()
+            n = T.alloc_var("int32")
+            t = T.alloc_var("int32")
+            n = 0
+            t = bx
             if tx < 32:
-                n = T.alloc_var("int32")
-                t = T.alloc_var("int32")
-                n = 0
-                t = bx
                 while t < tiles * tiles:
                     for k in T.serial(size // deep):
                         p = n * (size // deep) + k
@@ -576,14 +560,10 @@ def scaled(size=256, blocks=2, deep=128):
                     n = n + 1
                     t = t + blocks
             elif tx < 64:
-                n1 = T.alloc_var("int32")
-                t1 = T.alloc_var("int32")
-                n1 = 0
-                t1 = bx
-                while t1 < tiles * tiles:
-                    T.mbarrier_wait_parity(empty[0], n1 & 1 ^ 1)
+                while t < tiles * tiles:
+                    T.mbarrier_wait_parity(empty[0], n & 1 ^ 1)
                     for k in T.serial(size // deep):
-                        p = n1 * (size // deep) + k
+                        p = n * (size // deep) + k
                         T.mbarrier_wait_parity(turned[p % 2], p // 2 & 1)
                         if k % 4 == 0:
                             T.tcgen05_cp_warpx4(x[p % 2, :], xs)
@@ -591,36 +571,28 @@ def scaled(size=256, blocks=2, deep=128):
                         T.tcgen05_gemm_blockscaled(a[p % 2, :, :], b[p % 2, :, :], sums, xs, ys, transpose_B=True, mbar=used[p % 2],
                                                    clear_accum=k == 0, k_start=k * deep, sf_a_granularity_k=128, sf_b_granularity_k=128)
                     T.tcgen05_mma_arrive(full)
-                    n1 = n1 + 1
-                    t1 = t1 + blocks
+                    n = n + 1
+                    t = t + blocks
             elif tx < 96:
-                n2 = T.alloc_var("int32")
-                t2 = T.alloc_var("int32")
-                n2 = 0
-                t2 = bx
-                while t2 < tiles * tiles:
+                while t < tiles * tiles:
                     for k in T.serial(size // deep):
-                        p = n2 * (size // deep) + k
+                        p = n * (size // deep) + k
                         T.mbarrier_wait_parity(loaded[p % 2], p // 2 & 1)
                         if k % 4 == 0:
                             T.tcgen05_sf_warp_transpose(x[p % 2, :])
                             T.tcgen05_sf_warp_transpose(y[p % 2, :])
                             T.fence_proxy_async()
                         T.mbarrier_arrive(turned[p % 2])
-                    n2 = n2 + 1
-                    t2 = t2 + blocks
+                    n = n + 1
+                    t = t + blocks
             elif tx >= 128:
-                n3 = T.alloc_var("int32")
-                t3 = T.alloc_var("int32")
-                n3 = 0
-                t3 = bx
-                while t3 < tiles * tiles:
-                    T.mbarrier_wait_parity(full[0], n3 & 1)
+                while t < tiles * tiles:
+                    T.mbarrier_wait_parity(full[0], n & 1)
                     T.copy(sums, out)
                     T.mbarrier_arrive(empty[0])
-                    T.copy(out, C[t3 // tiles * 128, t3 % tiles * 128])
-                    n3 = n3 + 1
-                    t3 = t3 + blocks
+                    T.copy(out, C[t // tiles * 128, t % tiles * 128])
+                    n = n + 1
+                    t = t + blocks
             T.sync_threads()
 
     return main

@@ -177,6 +177,14 @@ def _cancel_all(walk, args, statement):
     _cancel(walk, args, statement, list(range(walk.blocks)))
 
 
+def answer(walk, args):
+    """clusterlaunchcontrol.query_cancel: TileLang's functions load the 16 bytes, and have a fence of the async proxy after that."""
+    target, op = _calls.pointer(walk, args[0]), Op("simt", "query_cancel")
+    walk.access(op.reads, target.buffer, target.index, 128 // target.bits, target.bits)
+    walk.emit(op)
+    walk.line("fence")
+
+
 # ---- the end of a block ------------------------------------------------------------------------------
 
 

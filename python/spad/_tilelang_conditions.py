@@ -7,7 +7,7 @@ import json
 
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
-from ._tilelang_data import stored as _stored
+from ._tilelang_data import has_end, stored as _stored
 from ._tilelang_sets import Opaque
 
 THREADS = ("thread__x", "thread__y", "thread__z")
@@ -174,11 +174,9 @@ class Conditions:
         self.may = kept
         if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
             return
-        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
-        for key in first:
-            if key in second:
-                self.statement(first[key])
-        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
+        for made in _sure_stores([statement], self.shared).values():
+            self.statement(made)
+        if not _is_partition(statement, self.shared):
             self.note(what, "both sides may run")
 
     def _symbolic(self, part, statement):
@@ -240,15 +238,17 @@ class Conditions:
         self.under.pop()
 
     def _decided(self, statement, condition, one, orders):
-        if not orders and not one and self._key(condition) not in self.unknowns:
+        text = None if one else self._choice(condition)
+        if not orders and not one and text is None and not self.is_asked(self._key(condition)):
             self._both(statement, "a condition on data")
             return
         if _sets.names(condition) & set(_sizes.names(self.tree)):
             raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
-        name = self._unknown(condition, "data", "")
-        if orders and not one:
-            self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
-        self._branch(f"{name} == 1", statement)
+        if text is None:
+            text = f"{self._unknown(condition, 'data', '')} == 1"
+            if orders and not one:
+                self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
+        self._branch(text, statement)
 
 
 def conjunction(tree):
@@ -265,13 +265,17 @@ def _join(parts):
     return tree
 
 
-def _plain_stores(body, loops=()):
-    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
-    same threads have the same key."""
+def _sure_stores(body, buffers, loops=()):
+    """{key: statement} of the stores to some buffers that statements make in any case, at places of numbers known before: each is in loops
+    alone, or on both sides of a condition. Stores at the same places by the same threads have the same key."""
+    found = {}
     for s in body:
-        if s[0] == "for":
-            yield from _plain_stores(s[5], (*loops, s))
-        elif s[0] == "store":
+        if s[0] == "for" and not has_end(s):
+            found.update(_sure_stores(s[5], buffers, (*loops, s)))
+        elif s[0] == "if":
+            other = _sure_stores(s[3], buffers, loops)
+            found.update((key, made) for key, made in _sure_stores(s[2], buffers, loops).items() if key in other)
+        elif s[0] == "store" and s[1] in buffers:
             names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
             index = _sets.replace(s[2], names)
             if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
@@ -280,8 +284,15 @@ def _plain_stores(body, loops=()):
             made = ["store", s[1], s[2], ["f"]]
             for loop in reversed(loops):
                 made = [*loop[:5], [made]]
-            yield json.dumps([s[1], index, extents]), made
+            found[json.dumps([s[1], index, extents])] = made
+    return found
 
 
-def _only_stores(body):
-    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)
+def _is_partition(statement, buffers):
+    """Whether a condition has stores alone on its sides, and those to some buffers are at the same places on both."""
+    yes, no = statement[2:4]
+    return (_sure_stores(yes, buffers).keys() == _sure_stores(no, buffers).keys() and _only_stores(yes, buffers) and _only_stores(no, buffers))
+
+
+def _only_stores(body, buffers):
+    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5], buffers) or s[0] == "if" and _is_partition(s, buffers) for s in body)

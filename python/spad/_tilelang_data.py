@@ -39,6 +39,8 @@ class Known:
         self.plain = set()  # buffers that are written outside of guards alone
         self.fixed = set()  # loop variables that count places of guards
         self.bad = set()  # forms of guards whose places have no bounds
+        self.alike, self.turned = set(), set()  # loops whose rounds do the same but for what data chooses in each, and others
+        self.asked = set()  # conditions on data that have a name, because order depends on them somewhere
 
     def named(self, name):
         """The datum of a name, or None."""
@@ -46,7 +48,15 @@ class Known:
 
     def learn(self, walk):
         """Takes over what a walk saw; whether that was new."""
-        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk)])
+        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk), self._rounds(walk)])
+
+    def _rounds(self, walk):
+        """Conditions of one walk that the next knows from its first warp on, and loops in whose rounds data may choose."""
+        self.turned |= walk.turning
+        alike, asked = walk.seen - self.turned, self.asked | set(walk.unknowns)
+        new = alike != self.alike or asked != self.asked
+        self.alike, self.asked = alike, asked
+        return new
 
     def _dropped(self, walk):
         """A datum without a bound that is the rounds of no loop is left out again: there is no proof for all of its values, and one for
@@ -237,6 +247,12 @@ def is_break(statement):
 def is_end(statement):
     """Whether a statement is the end of the loop around it."""
     return statement[0] == "do" and isinstance(statement[1], list) and statement[1][:2] in (["call", "break_loop"], ["call", "loop_break"])
+
+
+def has_end(statement):
+    """Whether a loop may end in a statement."""
+    return is_end(statement) or any(has_end(inner) for part in statement[1:] if isinstance(part, list) and part and isinstance(part[0], list)
+                                    for inner in part)
 
 
 def steps_of(body):

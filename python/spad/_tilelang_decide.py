@@ -9,6 +9,7 @@ about in the same way from such data. Tensors of a kernel are taken to be differ
 import bisect
 import contextlib
 import hashlib
+import itertools
 import json
 
 from . import _tilelang_calls as _calls
@@ -19,6 +20,8 @@ from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
 
 _UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
+_CHOICES = 2  # rounds in a row in which data chooses: see `_choice`
+_CHOSEN_MOST = 8  # such values and others together that are 0 or 1
 UNROLLED_MOST = 32  # rounds of a loop that are written one by one
 
 
@@ -34,6 +37,9 @@ class Decides:
         self.uses, self.under, self.guard = {}, [], None  # accesses of buffers, and the conditions on data around them
         self.guard_loops, self.guard_begins, self.guard_counts, self.unbounded = {}, {}, {}, set()
         self.numbers, self.numbered, self.writers, self.at = {}, {}, {}, 0
+        self.around, self.begun = [], {}  # (variable, name, which one of its name) of the loops that stay loops
+        self.ends, self.sources = {}, {}  # loops that a number in shared memory ends (_tilelang_ends), and the warp that stores it
+        self.seen, self.turning, self.choices = set(), set(), set()  # loops, those with rounds of several kinds, and what data chooses in rounds
 
     def number(self, statements):
         """Numbers statements in the order of the program, and keeps for each buffer those that write it."""
@@ -165,6 +171,59 @@ class Decides:
             self.unknowns[key] = (made, kind)
         return self.unknowns[key][0]
 
+    def is_asked(self, key):
+        """Whether a condition has a name somewhere in the kernel."""
+        return key in self.unknowns or key in self.known.asked
+
+    def _choice(self, condition):
+        """What data chooses for all threads together, in each round of loops whose rounds are alike, as a condition; None where it is not that.
+
+        Two rounds in a row have choices of their own, and the pairs repeat. That covers all choices: in the rounds between two accesses
+        that meet, nothing orders them, and nothing writes what is read. Without those rounds, which may as well be before or after,
+        the two are in the same round or in neighbouring ones, in the same order or in none."""
+        loops, hints = self.around, self.tree.get("hints", {})
+        if not 1 <= len(loops) <= 2 or len(loops) != self.depth or not {name for _, name, _ in loops} <= self.known.alike:
+            return None
+        used = _sets.all_names(condition)
+        if not used & {var for var, _, _ in loops} or not used <= self.block_vars() | {var for var, _, _ in loops} or not self._lasting(condition):
+            return None
+        key = ["choice", condition, [[hints.get(var, var), which] for var, _, which in loops]]
+        turns = list(itertools.product(range(_CHOICES), repeat=len(loops)))
+        taken = {made for made, kind in self.unknowns.values() if kind != " any"}
+        if self._key([*key, turns[0]]) not in self.unknowns and len(taken) + len(turns) > _CHOSEN_MOST:
+            return None
+        ways = []
+        for turn in turns:
+            rest = [f"{name} % {_CHOICES} == {number}" for (_, name, _), number in zip(loops, turn)]
+            ways.append(" and ".join([*rest, f"{self._unknown([*key, turn], 'data', '')} == 1"]))
+        self.choices.add(" or ".join(ways))
+        return " or ".join(ways)
+
+    @contextlib.contextmanager
+    def _in_rounds(self, var, name):
+        """The rounds of a loop that stays one."""
+        hint = self.tree.get("hints", {}).get(var, var)
+        self.begun[hint] = self.begun.get(hint, 0) + 1
+        self.around.append((var, name, self.begun[hint]))
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.around.pop()
+        self.seen.add(name)
+        if not all(self._is_alike(item, name) for item in self.out):
+            self.turning.add(name)
+
+    def _is_alike(self, item, name):
+        """Whether a statement of a round does the same in each, if data chooses the same."""
+        if isinstance(item, str):
+            known = item.startswith(("sync ", "fence", "commit ", "tensor mma")) or item.startswith("wait ") and " pending " in item
+            return known and name not in _sets.words(item)
+        if isinstance(item, tuple):
+            same = name not in _sets.words(item[1]) or item[1].startswith("if ") and item[1][3:] in self.choices
+            return same and all(self._is_alike(inner, name) for inner in (*item[2], *(item[3] or ())))
+        places = [text for access in item.accesses() if not isinstance(access, str) for text in (*access.offset.terms, access.tile)]
+        return " delivers " not in item.tail and " arrives " not in item.tail and not any(name in _sets.words(f"{text}") for text in places)
+
     # ---- rounds -----------------------------------------------------------------------------
 
     def steps(self, body, turn):
@@ -218,12 +277,15 @@ class Decides:
             turn = "turn__" + var
             self.scope.bind(turn, name, 0, None)
             self.lets[var] = ["call", "data", var]
-        self._loop_lines(f"for {name} in {rounds}", body, self.steps(body, turn))
+        self._loop_lines(f"for {name} in {rounds}", body, self.steps(body, turn), var)
         self.lets = lets
 
     def _ended_rounds(self, statement, begin, extent):
         """A loop that data ends early: all of its rounds, or so many and the part of one more up to the break."""
         _, var, _, _, _, body = statement
+        if id(statement) in self.ends:
+            self._told_rounds(statement, begin, extent, self.ends[id(statement)])
+            return True
         ends = [n for n, s in enumerate(body) if _data.is_break(s)]
         if not ends:
             return False
@@ -242,6 +304,21 @@ class Decides:
         self.scope.bind(rounds, rounds, 0, extent)
         self._counted_rounds(var, f"0..min({rounds} + 1, {extent})", [*first, ["if", ["<", var, rounds], rest, []]])
         return True
+
+    def _told_rounds(self, statement, begin, extent, end):
+        """A loop that ends in the round in which one thread stored that, or in a later one."""
+        _, var, _, _, _, body = statement
+        if begin != 0 or not isinstance(extent, int) or self.loops:
+            raise Unsupported(f"a loop over '{var}' of {extent} that '{end.buffer}' ends")
+        if end.stores and (len(self.lanes) > 1 or self.sources.setdefault((self.block, end.buffer), self.warp) != self.warp):
+            raise Unsupported(f"a loop over '{var}' that '{end.buffer}' ends, which more than one thread stores")
+        few = extent <= _data.WAYS_MOST
+        rounds = self._unknown(["told", end.buffer], "data_end", f"in 0..{extent + 1} = {extent}" if few else " any")
+        self.note(f"the loop over {self.fresh(var)}", f"'{end.buffer}' ends it, after any number of rounds, which is the same for all warps" + (
+            "" if few else f"; not all of its {extent} are needed"))
+        self.scope.bind(rounds, rounds, 0, extent if few else None)
+        last, count = (["+", rounds, end.shift] if end.shift else rounds), f"{rounds} + {end.shift + 1}"
+        self._counted_rounds(var, f"0..min({count}, {extent})" if few else f"0..{count}", end.rounds(body, ["<", var, last]))
 
     def _bounds(self, name, begin, extent, limit=None):
         """The begin of a loop and how many rounds it has; limit: the most where they are data."""

@@ -14,6 +14,7 @@ from . import core
 from . import _tilelang_calls as _calls
 from . import _tilelang_cluster as _cluster
 from . import _tilelang_decide as _decide
+from . import _tilelang_ends as _ends
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
@@ -155,6 +156,10 @@ class Walk(Conditions, Decides):
         """All threads of the cluster."""
         _cluster.meet(self)
 
+    def answer(self, args):
+        """What the hardware said of a cluster that was to be cancelled."""
+        _cluster.answer(self, args)
+
     def closed(self, agents):
         """The agents with the end of each block."""
         return _cluster.close(self, agents)
@@ -167,6 +172,7 @@ class Walk(Conditions, Decides):
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
             self.bodies.append(body)
+            self.ends = _ends.ends_of(self, body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
                 self.tickets = Tickets(self, body)
                 self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
@@ -193,7 +199,7 @@ class Walk(Conditions, Decides):
         self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
         self.registers, self.whole = None, len(self.lanes)
         self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
-        self.copies, self.origins = {}, {}
+        self.copies, self.origins, self.begun = {}, {}, {}
         self.out = []
         self.may = False
         kept = dict(self.lets)
@@ -363,7 +369,7 @@ class Walk(Conditions, Decides):
         if count.terms and self.known.named(next(iter(count.terms))) is None and any(
                 kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
             self.endless.add(name)
-        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
+        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})}, var)
 
     def _hint(self, tree):
         """What to pass for an exact reading, where a dynamic size makes an expression data."""
@@ -380,15 +386,14 @@ class Walk(Conditions, Decides):
                 return name
         return name
 
-    def _loop_lines(self, head, body, known=None):
-        """A loop; known: what local variables hold at the start of a round."""
+    def _loop_lines(self, head, body, known=None, var=None):
+        """A loop; known: what local variables hold at the start of a round; var: its variable in the program."""
         outer, self.out = self.out, []
         state = dict(self.local)
         self._change(body)
         self.local.update(known or {})
-        self.depth += 1
-        self.body(body)
-        self.depth -= 1
+        with self._in_rounds(var, head.split()[1]):
+            self.body(body)
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
         self._forget(_stored(body))
         if self.out and all(is_again(item, head.split()[1]) for item in self.out):

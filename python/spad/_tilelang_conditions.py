@@ -53,6 +53,29 @@ def with_returns(body):
     return body
 
 
+def with_flags(body):
+    """Statements in which what is under a variable that a condition has just set to 0 or 1 is under that condition:
+    `if c: … v = 1 else: … v = 0` and `if v != 0: …` after it."""
+    made = []
+    for s in body:
+        s = [s[0], *[with_flags(part) if isinstance(part, list) and part and isinstance(part[0], list) else part for part in s[1:]]]
+        flag = _flag(made[-1]) if made else None
+        if flag is not None and s[0] == "if" and s[1] == ["!=", ["load", flag[0], 0], 0]:
+            sides = [made[-1][2 + side] + (s[2] if value else s[3]) for side, value in enumerate(flag[1])]
+            made[-1] = ["if", made[-1][1], *sides]
+        else:
+            made.append(s)
+    return made
+
+
+def _flag(s):
+    """(variable, its two numbers) where both sides of a condition end with a store of a number to it."""
+    ends = [side[-1] if side else None for side in s[2:4]] if s[0] == "if" else [None]
+    if None in ends or any(end[0] != "store" or end[2] != 0 or not isinstance(end[3], int) for end in ends) or ends[0][1] != ends[1][1]:
+        return None
+    return ends[0][1], [end[3] for end in ends]
+
+
 class Conditions:
     """The part of a walk that knows of conditions."""
 
@@ -176,7 +199,7 @@ class Conditions:
             return
         for made in _sure_stores([statement], self.shared).values():
             self.statement(made)
-        if not _is_partition(statement, self.shared):
+        if not _is_partition(statement, self.buffers):
             self.note(what, "both sides may run")
 
     def _symbolic(self, part, statement):
@@ -238,7 +261,7 @@ class Conditions:
         self.under.pop()
 
     def _decided(self, statement, condition, one, orders):
-        text = None if one else self._choice(condition)
+        text = None if one else self._choice(condition, orders)
         if not orders and not one and text is None and not self.is_asked(self._key(condition)):
             self._both(statement, "a condition on data")
             return

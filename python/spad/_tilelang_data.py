@@ -227,6 +227,24 @@ def guard_of(tree):
 # ---- loops -----------------------------------------------------------------------------------------------
 
 
+def every(body):
+    """Statements and those in them."""
+    for s in body:
+        yield s
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                yield from every(part)
+
+
+def plain(body):
+    """The statements without others in them, and what is computed for those with."""
+    for s in every(body):
+        if s[0] in ("store", "do", "let"):
+            yield s
+        else:
+            yield from (["do", part] for part in s[1:] if not (isinstance(part, list) and part and isinstance(part[0], list)))
+
+
 def stored(body):
     """The buffers that statements store to."""
     found = set()

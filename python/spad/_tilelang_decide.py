@@ -126,6 +126,7 @@ class Decides:
         """What variables came from is not known any more."""
         for name in names:
             self.origins.pop(name, None)
+            self.made.pop(name, None)
 
     def _opaque(self, tree):
         try:
@@ -162,7 +163,9 @@ class Decides:
 
     def _unknown(self, tree, name, kind):
         """A name for a value that data decides: one for all uses of the same expression."""
-        key = self._key(tree)
+        return self._named(self._key(tree), name, kind)
+
+    def _named(self, key, name, kind):
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()} | {datum.name for datum in self.known.datums.values()}
             made, number = name, 1
@@ -175,27 +178,31 @@ class Decides:
         """Whether a condition has a name somewhere in the kernel."""
         return key in self.unknowns or key in self.known.asked
 
-    def _choice(self, condition):
-        """What data chooses for all threads together, in each round of loops whose rounds are alike, as a condition; None where it is not that.
+    def _choice(self, condition, orders):
+        """What data chooses for all threads together, in each round of the loops around, as a condition; None where it is not that. orders:
+        something under it synchronises.
 
-        Two rounds in a row have choices of their own, and the pairs repeat. That covers all choices: in the rounds between two accesses
-        that meet, nothing orders them, and nothing writes what is read. Without those rounds, which may as well be before or after,
-        the two are in the same round or in neighbouring ones, in the same order or in none."""
-        loops, hints = self.around, self.tree.get("hints", {})
-        if not 1 <= len(loops) <= 2 or len(loops) != self.depth or not {name for _, name, _ in loops} <= self.known.alike:
+        Two rounds in a row have choices of their own, and the pairs repeat. Where rounds are alike, that covers all choices: in the rounds
+        between two accesses that meet, nothing orders them, and nothing writes what is read. Without those rounds, which may as well
+        be before or after, the two are in the same round or in neighbouring ones, in the same order or in none."""
+        found = self.even(condition)
+        loops = self.around[:found[1]] if found is not None else []
+        if not loops or len(loops) > 2 or any(var is None for var, _, _ in self.around) or len(self.around) != self.depth:
             return None
-        used = _sets.all_names(condition)
-        if not used & {var for var, _, _ in loops} or not used <= self.block_vars() | {var for var, _, _ in loops} or not self._lasting(condition):
+        alike = {name for _, name, _ in self.around} <= self.known.alike
+        if not alike and not orders:
             return None
-        key = ["choice", condition, [[hints.get(var, var), which] for var, _, which in loops]]
-        turns = list(itertools.product(range(_CHOICES), repeat=len(loops)))
+        hints, turns = self.tree.get("hints", {}), list(itertools.product(range(_CHOICES), repeat=len(loops)))
+        key = json.dumps(["choice", found[0], [[hints.get(var, var), which] for var, _, which in loops]])
         taken = {made for made, kind in self.unknowns.values() if kind != " any"}
-        if self._key([*key, turns[0]]) not in self.unknowns and len(taken) + len(turns) > _CHOSEN_MOST:
+        if f"{key} {turns[0]}" not in self.unknowns and len(taken) + len(turns) > _CHOSEN_MOST:
             return None
         ways = []
         for turn in turns:
             rest = [f"{name} % {_CHOICES} == {number}" for (_, name, _), number in zip(loops, turn)]
-            ways.append(" and ".join([*rest, f"{self._unknown([*key, turn], 'data', '')} == 1"]))
+            ways.append(" and ".join([*rest, f"{self._named(f'{key} {turn}', 'data', '')} == 1"]))
+        if not alike:
+            self.note("a condition on data around synchronisation", f"all that it can be in {_CHOICES} rounds in a row, and those repeat")
         self.choices.add(" or ".join(ways))
         return " or ".join(ways)
 
@@ -248,25 +255,34 @@ class Decides:
         _, var, _, _, _, body = statement
         lets = [s for s in body if s[0] == "let"]
         parts = body[len(lets):]
-        if not parts or self.loops or not all(s[0] == "if" and not s[3] for s in parts) or not self.orders(body):
+        if not parts or self.loops or not all(s[0] == "if" and self._computes(s[3]) for s in parts) or not self.orders(body):
             return False
         kept, values = dict(self.lets), dict(self.scope.values)
         self.scope.bind(var, self.fresh(var), 0, None)
+        self.around.append((var, self.fresh(var), 0))
         for s in lets:
-            self.lets[s[1]] = self.value(s[2])
+            value = self.value(s[2])
+            self.lets[s[1]] = value if self._lasting(value) else self.as_data(value)
         conditions = [self.value(s[1]) for s in parts]
-        used, keys = _sets.all_names(conditions[0]), {self._key(["chosen", c, begin, extent]) for c in conditions}
+        forms = [self.even(condition) for condition in conditions]
+        self.around.pop()
+        used, keys = _sets.all_names(conditions[0]), {json.dumps(form) for form in forms}
         same = self.block_vars() | set(_sizes.names(self.tree))
         fixed = _sets.all_names(begin) | _sets.all_names(extent) <= same and self._lasting(["+", begin, extent])
-        chosen = (len(keys) == 1 and var in used <= same | {var} and fixed and "?" in _sets.names(conditions[0])
-                  and self._lasting(conditions[0]))
+        chosen = (len(keys) == 1 and forms[0] is not None and var in used <= same | {var} and fixed and "?" in _sets.names(conditions[0])
+                  and (self._lasting(conditions[0]) or not self.around))
         if chosen:
-            rounds = self._unknown(["chosen", conditions[0], begin, extent], "data_n", " any")
+            rounds = self._named(json.dumps(["chosen", forms[0][0], begin, extent]), "data_n", " any")
         self.lets, self.scope.values = kept, values
         if chosen:
             self.note(f"the loop over {self.fresh(var)}", "data chooses its rounds: any number of them")
+            self._change(body)  # also what rounds that are not chosen compute
             self._counted_rounds(var, f"0..{rounds}", [*lets, *[inner for s in parts for inner in s[2]]], True)
         return chosen
+
+    def _computes(self, body):
+        """Whether statements do nothing but store to variables."""
+        return all(s[0] == "store" and self.is_variable(s[1]) and s[1] not in self.counters for s in body)
 
     def _counted_rounds(self, var, rounds, body, hidden=False):
         """A loop over rounds whose number is data. hidden: which value its variable has in a round is data, too."""

@@ -55,8 +55,8 @@ def ends_of(walk, body):
 
 def _source(walk, body, buffer):
     """(loop, store, end): the loop that stores a number in each round, and ends by it."""
-    stores = [s for s in _all(body) if s[0] == "store" and s[1] == buffer]
-    if len(stores) != 1 or not isinstance(stores[0][2], int) or any(buffer in _calls.written(walk, [part]) for part in _plain(body) if part is not stores[0]):
+    stores = [s for s in _data.every(body) if s[0] == "store" and s[1] == buffer]
+    if len(stores) != 1 or not isinstance(stores[0][2], int) or any(buffer in _calls.written(walk, [part]) for part in _data.plain(body) if part is not stores[0]):
         return None
     loop = next((s for s in _loops(body) if any(inner is stores[0] for inner in s[5])), None)
     ends = _ends(loop) if loop is not None else []
@@ -117,28 +117,8 @@ def _is_told(body, barrier, source, store, end):
 # ---- statements ----------------------------------------------------------------------------------
 
 
-def _parts(s):
-    return [part for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)]
-
-
-def _all(body):
-    for s in body:
-        yield s
-        for part in _parts(s):
-            yield from _all(part)
-
-
-def _plain(body):
-    """The statements without others in them, and what is computed for those with."""
-    for s in _all(body):
-        if s[0] in ("store", "do", "let"):
-            yield s
-        else:
-            yield from (["do", part] for part in s[1:] if not (isinstance(part, list) and part and isinstance(part[0], list)))
-
-
 def _loops(body):
-    return [s for s in _all(body) if s[0] == "for"]
+    return [s for s in _data.every(body) if s[0] == "for"]
 
 
 def _ends(loop):
@@ -149,7 +129,7 @@ def _ends(loop):
         if _data.is_break(s):
             found.append(s)
         elif s[0] not in ("for", "while"):
-            rest += [inner for part in _parts(s) for inner in part]
+            rest += [inner for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list) for inner in part]
             found += [s] * _data.is_end(s)
     return found
 
@@ -159,7 +139,7 @@ def _at(loop, statement):
 
 
 def _holds(body, statement):
-    return any(s is statement for s in _all(body))
+    return any(s is statement for s in _data.every(body))
 
 
 def _calls_in(part):

@@ -22,6 +22,7 @@ from ._tilelang_calls import Unsupported
 from ._tilelang_conditions import THREADS as _THREADS, Conditions
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
+from ._tilelang_even import Even
 from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_tickets import Tickets
@@ -44,7 +45,7 @@ def _is_one_store(body):
     return len(body) == 1 and (body[0][0] == "store" or (body[0][0] == "for" and _is_one_store(body[0][5])))
 
 
-class Walk(Conditions, Decides):
+class Walk(Conditions, Decides, Even):
     """The walk of one function, warp by warp."""
 
     def __init__(self, tree, block=None, known=None):
@@ -173,6 +174,7 @@ class Walk(Conditions, Decides):
             body = _cluster.with_rank(self.tree, self._rank())
             self.bodies.append(body)
             self.ends = _ends.ends_of(self, body)
+            self.start_even(body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
                 self.tickets = Tickets(self, body)
                 self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
@@ -199,7 +201,7 @@ class Walk(Conditions, Decides):
         self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
         self.registers, self.whole = None, len(self.lanes)
         self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
-        self.copies, self.origins, self.begun = {}, {}, {}
+        self.copies, self.origins, self.begun, self.made = {}, {}, {}, {}
         self.out = []
         self.may = False
         kept = dict(self.lets)
@@ -216,7 +218,9 @@ class Walk(Conditions, Decides):
         if not self.lanes:
             return
         self.at = self.numbers.get(id(statement), self.at)
+        outcome = self.outcome(statement)
         getattr(self, "on_" + statement[0])(statement)
+        self.made.update(outcome)
 
     def on_attr(self, statement):
         self.body(statement[2])
@@ -227,7 +231,7 @@ class Walk(Conditions, Decides):
             self.lets[statement[1]] = value  # a place, which nothing is read from here
             return
         self.loads(statement[2], "let")
-        self.lets[statement[1]] = value if self._lasting(value) else ["call", "data"]
+        self.lets[statement[1]] = value if self._lasting(value) else self.as_data(value)
 
     def value(self, tree):
         """An expression with let variables and known local variables written out, and data by its name."""
@@ -407,6 +411,7 @@ class Walk(Conditions, Decides):
         store, what its variable came from stays: before the loop, and the text of store and loop, is all that decides its value."""
         for key in _stored(body):
             self.local.pop(key, None)
+            self.made.pop(key, None)
         if not _is_one_store(body):
             self._forget(_stored(body))
 
@@ -466,6 +471,7 @@ class Walk(Conditions, Decides):
 
     def on_store(self, statement):
         _, buffer, index, value = statement
+        self.made.pop(buffer, None)
         if buffer in self.counters:
             self._count(buffer, value)
             return

@@ -262,7 +262,9 @@ class Conditions:
 
     def _decided(self, statement, condition, one, orders):
         text = None if one else self._choice(condition, orders)
-        if not orders and not one and text is None and not self.is_asked(self._key(condition)):
+        unnamed = not one and text is None and not self.is_asked(self._key(condition))
+        if not orders and (unnamed or one and self._is_doubtful(statement, condition)):
+            self._doubt(statement, condition)
             self._both(statement, "a condition on data")
             return
         if _sets.names(condition) & set(_sizes.names(self.tree)):

@@ -39,6 +39,7 @@ class Decides:
         self.numbers, self.numbered, self.writers, self.at = {}, {}, {}, 0
         self.around, self.begun = [], {}  # (variable, name, which one of its name) of the loops that stay loops
         self.ends, self.sources = {}, {}  # loops that a number in shared memory ends (_tilelang_ends), and the warp that stores it
+        self.doubts = {}  # buffer: data that decides whether it is read
         self.seen, self.turning, self.choices = set(), set(), set()  # loops, those with rounds of several kinds, and what data chooses in rounds
 
     def number(self, statements):
@@ -174,6 +175,19 @@ class Decides:
             self.unknowns[key] = (made, kind)
         return self.unknowns[key][0]
 
+    def _doubt(self, statement, condition):
+        """Notes which buffers may be read under a condition, and what that is a condition on."""
+        reads = set()
+        _calls.buffers_of(self, [*statement[2], *statement[3]], reads, set())
+        for name in reads & set(self.shared):
+            self.doubts.setdefault(name, set()).add(frozenset(loaded(condition)))
+
+    def _is_doubtful(self, statement, condition):
+        """Whether what is stored under a condition may be read under one without a name, on the same data: then they may be the same one."""
+        writes = set()
+        _calls.buffers_of(self, [*statement[2], *statement[3]], set(), writes)
+        return any(frozenset(loaded(condition)) in self.known.doubts.get(name, ()) for name in writes)
+
     def is_asked(self, key):
         """Whether a condition has a name somewhere in the kernel."""
         return key in self.unknowns or key in self.known.asked
@@ -276,7 +290,7 @@ class Decides:
         self.lets, self.scope.values = kept, values
         if chosen:
             self.note(f"the loop over {self.fresh(var)}", "data chooses its rounds: any number of them")
-            self._change(body)  # also what rounds that are not chosen compute
+            self._change([inner for s in parts for inner in s[3]])  # what rounds that are not chosen compute
             self._counted_rounds(var, f"0..{rounds}", [*lets, *[inner for s in parts for inner in s[2]]], True)
         return chosen
 

@@ -276,7 +276,7 @@ class Decides:
         self.around.append((var, self.fresh(var), 0))
         for s in lets:
             value = self.value(s[2])
-            self.lets[s[1]] = value if self._lasting(value) else self.as_data(value)
+            self.lets[s[1]] = value if self._lasting(value) else self.as_data(value, s[1])
         conditions = [self.value(s[1]) for s in parts]
         forms = [self.even(condition) for condition in conditions]
         self.around.pop()

@@ -111,10 +111,12 @@ class Even:
             return tree[1] in _WHOLE and self._is_whole(tree[2])
         return tree[0] not in ("f", "s", "ramp") and all(self._is_whole(part) for part in tree[1:])
 
-    def as_data(self, tree):
-        """What stands for the value of an expression that is data."""
+    def as_data(self, tree, name):
+        """What stands for the value of an expression that is data; name: of the variable that has it."""
         found = self.even(tree) if self._is_whole(tree) else None
-        return ["call", "data"] if found is None else ["call", "made", ["s", _digest(found[0])], found[1]]
+        if found is None:
+            return ["call", "data", ["s", self.tree.get("hints", {}).get(name, name)], 0]
+        return ["call", "made", ["s", _digest(found[0])], found[1]]
 
     # ---- variables --------------------------------------------------------------------------------
 

@@ -231,7 +231,7 @@ class Walk(Conditions, Decides, Even):
             self.lets[statement[1]] = value  # a place, which nothing is read from here
             return
         self.loads(statement[2], "let")
-        self.lets[statement[1]] = value if self._lasting(value) else self.as_data(value)
+        self.lets[statement[1]] = value if self._lasting(value) else self.as_data(value, statement[1])
 
     def value(self, tree):
         """An expression with let variables and known local variables written out, and data by its name."""

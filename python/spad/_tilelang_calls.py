@@ -676,7 +676,7 @@ def value(walk, name, args, op):
         _atomic(walk, args, None)
         return
     if name in ANSWERS:
-        walk.answer(args)
+        walk.table[name](walk, args, None)
         return
     for tree in args:
         found = pointer(walk, tree) if isinstance(tree, list) and tree[:1] == ["call"] else None

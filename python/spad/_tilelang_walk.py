@@ -157,10 +157,6 @@ class Walk(Conditions, Decides, Even):
         """All threads of the cluster."""
         _cluster.meet(self)
 
-    def answer(self, args):
-        """What the hardware said of a cluster that was to be cancelled."""
-        _cluster.answer(self, args)
-
     def closed(self, agents):
         """The agents with the end of each block."""
         return _cluster.close(self, agents)

@@ -596,6 +596,7 @@ _ORDER = frozenset(
     "tcgen05_mma_arrive_2cta ptx_init_tensor_memory_2cta ptx_deallocate_tensor_memory_2cta tma_store_cluster sync_grid "
     "ptx_arrive_cluster_barrier clc_try_cancel clc_try_cancel_multicast cluster_arrive cluster_arrive_relaxed cluster_wait "
     "cluster_sync loop_break break_loop".split())
+ANSWERS = frozenset("clc_is_canceled clc_get_first_ctaid_x clc_get_first_ctaid_y clc_get_first_ctaid_z".split())  # each has a fence
 
 
 def is_order(name, args):
@@ -608,6 +609,8 @@ def is_order(name, args):
 def _orders(tree):
     if not isinstance(tree, list) or not tree:
         return False
+    if tree[0] == "call" and tree[1] in ANSWERS:
+        return True
     if tree[0] == "call" and tree[1] in ("call_extern", "call_pure_extern"):
         return _crosses_warps(tree[2:])
     return any(_orders(part) for part in tree[1:])
@@ -670,6 +673,9 @@ def value(walk, name, args, op):
         return
     if name.startswith("atomic") and args:
         _atomic(walk, args, None)
+        return
+    if name in ANSWERS:
+        walk.table[name](walk, args, None)
         return
     for tree in args:
         found = pointer(walk, tree) if isinstance(tree, list) and tree[:1] == ["call"] else None

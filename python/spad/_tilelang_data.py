@@ -42,6 +42,9 @@ class Known:
         self.plain = set()  # buffers that are written outside of guards alone
         self.fixed = set()  # loop variables that count places of guards
         self.bad = set()  # forms of guards whose places have no bounds
+        self.alike, self.turned = set(), set()  # loops whose rounds do the same but for what data chooses in each, and others
+        self.doubts = {}  # buffer: tensors whose data decides, by conditions without a name, whether it is read
+        self.asked = set()  # conditions on data that have a name, because order depends on them somewhere
 
     def named(self, name):
         """The datum of a name, or None."""
@@ -49,7 +52,21 @@ class Known:
 
     def learn(self, walk):
         """Takes over what a walk saw; whether that was new."""
-        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk)])
+        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk), self._rounds(walk)]) or self._doubts(walk)
+
+    def _rounds(self, walk):
+        """Conditions of one walk that the next knows from its first warp on, and loops in whose rounds data may choose."""
+        self.turned |= walk.turning
+        alike, asked = walk.seen - self.turned, self.asked | set(walk.unknowns)
+        new = (alike, asked) != (self.alike, self.asked)
+        self.alike, self.asked = alike, asked
+        return new
+
+    def _doubts(self, walk):
+        """Conditions that are left without a name when all others have theirs."""
+        doubts = {name: walk.doubts.get(name, set()) | self.doubts.get(name, set()) for name in {*walk.doubts, *self.doubts}}
+        new, self.doubts = doubts != self.doubts, doubts
+        return new
 
     def _dropped(self, walk):
         """A datum without a bound that is the rounds of no loop is left out again: there is no proof for all of its values, and one for
@@ -109,6 +126,9 @@ class Known:
             made = self._divided(walk, tree[1], tree[2])
         elif kind in _FLIP and len(tree) == 3:
             made = self._comparison(walk, kind, linear(walk, ["-", tree[1], tree[2]]))
+        elif kind == "select":
+            datum = self.datums.get(((json.dumps(tree), 1),))
+            made = walk.use_datum(datum) if datum is not None and (datum.by, datum.shift) == (1, 0) else None
         if made is not None:
             return made
         skip = 2 if kind in ("load", "call", "cast") else 1
@@ -173,6 +193,8 @@ def linear(walk, tree):
         name = walk.origins.get(tree[1]) if tree[2] == 0 else None  # of a variable: how it came about
         name = json.dumps(tree) if name is None and walk.is_same_for_all(tree) else name
         return (((name, 1),), 0) if name is not None else None
+    if tree[0] == "select" and walk.is_same_for_all(tree):  # of two numbers, by data
+        return ((json.dumps(tree), 1),), 0
     if tree[0] == "cast" and tree[1] in ("int32", "int64"):
         return linear(walk, tree[2])
     if tree[0] not in ("+", "-", "*"):
@@ -216,6 +238,24 @@ def guard_of(tree):
 # ---- loops -----------------------------------------------------------------------------------------------
 
 
+def every(body):
+    """Statements and those in them."""
+    for s in body:
+        yield s
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                yield from every(part)
+
+
+def plain(body):
+    """The statements without others in them, and what is computed for those with."""
+    for s in every(body):
+        if s[0] in ("store", "do", "let"):
+            yield s
+        else:
+            yield from (["do", part] for part in s[1:] if not (isinstance(part, list) and part and isinstance(part[0], list)))
+
+
 def stored(body):
     """The buffers that statements store to."""
     found = set()
@@ -234,6 +274,12 @@ def is_break(statement):
 def is_end(statement):
     """Whether a statement is the end of the loop around it."""
     return statement[0] == "do" and isinstance(statement[1], list) and statement[1][:2] in (["call", "break_loop"], ["call", "loop_break"])
+
+
+def has_end(statement):
+    """Whether a loop may end in a statement."""
+    return is_end(statement) or any(has_end(inner) for part in statement[1:] if isinstance(part, list) and part and isinstance(part[0], list)
+                                    for inner in part)
 
 
 def steps_of(body):

@@ -229,7 +229,8 @@ def _of_tree(tree, block, sizes):
         raise Unsupported("a block whose number of threads is not a constant")
     assumed, known = {}, _data.Known()
     body = json.loads(json.dumps(tree["body"]))  # each statement is an object of its own: it has a place
-    own = {**tree, "body": _conditions.with_returns(_conditions.with_parities(_conditions.with_numbers(body, tree["threads"])))}
+    body = _conditions.with_flags(_conditions.with_parities(_conditions.with_numbers(body, tree["threads"])))
+    own = {**tree, "body": _conditions.with_returns(body)}
     while True:
         walk = Walk(_sizes.with_sizes(own, {**assumed, **sizes}), block, known)
         try:

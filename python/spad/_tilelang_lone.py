@@ -135,7 +135,7 @@ class Lone:
         _, var, begin, extent, _, body = s
         self._change([["do", begin], ["do", extent]])
         begin, extent = _sets.replace(begin, self.lets), _sets.replace(extent, self.lets)
-        short = isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not _has_end(s)
+        short = isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not _data.has_end(s)
         if short and sum(loop for _, _, loop in self.around) < _NEST_MOST and _decide.shifts(body, var):
             kept = dict(self.lets)
             for value in range(begin, begin + extent):
@@ -286,7 +286,7 @@ class Lone:
             for s in statements[at + 1:]:
                 if self._meets(s):
                     return True
-                if self._writes([s], buffers) or _has_end(s):
+                if self._writes([s], buffers) or _data.has_end(s):
                     return False
             if loop:
                 return False
@@ -343,12 +343,6 @@ def _may_choose(walk, body):
     """Whether data decides whether something is stored to shared memory."""
     return any(s[0] == "if" and _sets.has(s[1], _sets.DATA) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
                or any(_may_choose(walk, inner) for inner in bodies(s)) for s in body)
-
-
-def _has_end(s):
-    """Whether a loop may end in a statement."""
-    return _data.is_end(s) or any(_has_end(inner) for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)
-                                  for inner in part)
 
 
 def _changed(walk, body):

@@ -15,6 +15,7 @@ from . import _tilelang_calls as _calls
 from . import _tilelang_cluster as _cluster
 from . import _tilelang_data as _data
 from . import _tilelang_decide as _decide
+from . import _tilelang_ends as _ends
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
@@ -22,6 +23,7 @@ from ._tilelang_calls import Unsupported
 from ._tilelang_conditions import THREADS as _THREADS, Conditions, of_threads
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
+from ._tilelang_even import Even
 from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_tickets import Tickets
@@ -45,7 +47,7 @@ def _is_one_store(body):
     return len(body) == 1 and (body[0][0] == "store" or (body[0][0] == "for" and _is_one_store(body[0][5])))
 
 
-class Walk(Conditions, Decides):
+class Walk(Conditions, Decides, Even):
     """The walk of one function, warp by warp."""
 
     def __init__(self, tree, block=None, known=None):
@@ -168,6 +170,8 @@ class Walk(Conditions, Decides):
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
             self.bodies.append(body)
+            self.ends = _ends.ends_of(self, body)
+            self.start_even(body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
                 self.tickets = Tickets(self, body)
                 self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
@@ -194,7 +198,7 @@ class Walk(Conditions, Decides):
         self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
         self.registers, self.whole = None, len(self.lanes)
         self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
-        self.copies, self.origins = {}, {}
+        self.copies, self.origins, self.begun, self.made = {}, {}, {}, {}
         self.out = []
         self.may = False
         kept = dict(self.lets)
@@ -211,7 +215,9 @@ class Walk(Conditions, Decides):
         if not self.lanes:
             return
         self.at = self.numbers.get(id(statement), self.at)
+        outcome = self.outcome(statement)
         getattr(self, "on_" + statement[0])(statement)
+        self.made.update(outcome)
 
     def on_attr(self, statement):
         self.body(statement[2])
@@ -222,7 +228,7 @@ class Walk(Conditions, Decides):
             self.lets[statement[1]] = value  # a place, which nothing is read from here
             return
         self.loads(statement[2], "let")
-        self.lets[statement[1]] = value if self._lasting(value) else ["call", "data"]
+        self.lets[statement[1]] = value if self._lasting(value) else self.as_data(value, statement[1])
 
     def value(self, tree):
         """An expression with let variables and known local variables written out, and data by its name."""
@@ -363,7 +369,7 @@ class Walk(Conditions, Decides):
         if count.terms and self.known.named(next(iter(count.terms))) is None and any(
                 kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
             self.endless.add(name)
-        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
+        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})}, var)
 
     def _hint(self, tree):
         """What to pass for an exact reading, where a dynamic size makes an expression data."""
@@ -380,15 +386,14 @@ class Walk(Conditions, Decides):
                 return name
         return name
 
-    def _loop_lines(self, head, body, known=None):
-        """A loop; known: what local variables hold at the start of a round."""
+    def _loop_lines(self, head, body, known=None, var=None):
+        """A loop; known: what local variables hold at the start of a round; var: its variable in the program."""
         outer, self.out = self.out, []
         state = dict(self.local)
         self._change(body)
         self.local.update(known or {})
-        self.depth += 1
-        self.body(body)
-        self.depth -= 1
+        with self._in_rounds(var, head.split()[1]):
+            self.body(body)
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
         self._forget(_stored(body))
         if self.out and all(is_again(item, head.split()[1]) for item in self.out):
@@ -402,6 +407,7 @@ class Walk(Conditions, Decides):
         store, what its variable came from stays: before the loop, and the text of store and loop, is all that decides its value."""
         for key in _stored(body):
             self.local.pop(key, None)
+            self.made.pop(key, None)
         if not _is_one_store(body):
             self._forget(_stored(body))
 
@@ -460,6 +466,7 @@ class Walk(Conditions, Decides):
 
     def on_store(self, statement):
         _, buffer, index, value = statement
+        self.made.pop(buffer, None)
         if buffer in self.counters:
             self._count(buffer, value)
             return

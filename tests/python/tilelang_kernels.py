@@ -856,21 +856,100 @@ def threshold(count=1024, bins=64, threads=128, wanted=100):
     return main
 
 
+def whole_chunks(wide=64, chunk=32):
+    """Chunks of a sequence: whole ones are copied in one way and the last one in another, by what all threads read from memory."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((4096, wide), "float32"), ends: T.Tensor((9,), "int32"), chunks: T.Tensor((9,), "int32"), Y: T.Tensor((8, 128), "float32")):
+        with T.Kernel(8, threads=128) as bx:
+            tile = T.alloc_shared((chunk, wide), "float32")
+            total = T.alloc_local((1,), "float32")
+            tx = T.get_thread_binding()
+            total[0] = 0
+            first = ends[bx]
+            last = ends[bx + 1]
+            for k in T.serial(chunks[bx + 1] - chunks[bx]):
+                if first + k * chunk + chunk <= last:
+                    T.copy(X[first + k * chunk, 0], tile)
+                else:
+                    for i in T.serial(chunk * wide // 128):
+                        if first + k * chunk + i * 2 + tx // wide < last:
+                            tile[i * 2 + tx // wide, tx % wide] = X[first + k * chunk + i * 2 + tx // wide, tx % wide]
+                        else:
+                            tile[i * 2 + tx // wide, tx % wide] = 0
+                T.sync_threads()
+                for i in T.serial(chunk * wide // 128):
+                    total[0] += tile[chunk - 1 - (i * 2 + tx // wide), tx % wide]
+                T.sync_threads()
+            Y[bx, tx] = total[0]
+
+    return main
+
+
+def handed_out(tiles=64, wide=128):
+    """The hardware hands out tiles (cluster launch control): one thread asks for the next one, the others wait for the answer."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((tiles, wide), "float32"), Y: T.Tensor((tiles, wide), "float32")):
+        with T.Kernel(tiles, threads=256) as bx:
+            tile = T.alloc_shared((wide,), "float32")
+            arrived = T.alloc_barrier([1])
+            finished = T.alloc_barrier([wide])
+            published = T.alloc_barrier([1])
+            answer = T.alloc_shared((4,), "uint32", scope="shared")
+            valid = T.alloc_shared((1,), "int32")
+            place = T.alloc_shared((1,), "int32")
+            tx = T.get_thread_binding()
+            if tx < wide:
+                for w in T.unroll(tiles):
+                    at = T.alloc_var(T.int32, init=bx)
+                    if w > 0:
+                        T.mbarrier_wait_parity(published, (w - 1) & 1)
+                        if valid[0] == 0:
+                            break
+                        at = place[0]
+                        T.mbarrier_arrive(finished)
+                    tile[tx] = X[at, tx]
+                    T.sync_threads(1, wide)
+                    Y[at, tx] = tile[wide - 1 - tx]
+                    T.sync_threads(1, wide)
+            elif tx == wide:
+                for w in T.unroll(tiles):
+                    if w > 0:
+                        T.mbarrier_wait_parity(finished, (w - 1) & 1)
+                    T.mbarrier_arrive_expect_tx(arrived, 16)
+                    T.clc_try_cancel(answer, arrived)
+                    T.mbarrier_wait_parity(arrived, w & 1)
+                    valid[0] = T.clc_is_canceled(answer)
+                    place[0] = T.cast(T.clc_get_first_ctaid_x(answer), "int32")
+                    T.mbarrier_arrive(published)
+                    if valid[0] == 0:
+                        break
+
+    return main
+
+
 DATA = {"lengths_sm_80": (lengths, "sm_80"), "lengths_sm_90": (lengths, "sm_90"), "columns_sm_80": (columns, "sm_80"),
         "masked_sm_80": (masked, "sm_80"), "masked_sm_90": (masked, "sm_90"), "chosen_sm_90": (chosen, "sm_90"),
         "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90"), "collected_sm_80": (collected, "sm_80"),
         "threshold_sm_90": (threshold, "sm_90")}  # data decides rounds, copies or places
 
 
+SHARED_BY_ALL = {"whole_chunks_sm_80": (whole_chunks, "sm_80"), "whole_chunks_sm_90": (whole_chunks, "sm_90"),
+                 "handed_out_sm_100": (handed_out, "sm_100")}  # by data that is the same for all threads
+
+
 PASSES = {unfenced: {"tl.disable_warp_specialized": True},  # what the passes of TileLang are told
-          **{make: {"tl.disable_thread_storage_sync": True} for make in (dead_tile, collected, threshold)}}
+          **{make: {"tl.disable_thread_storage_sync": True} for make in (dead_tile, collected, threshold, handed_out)}}
 
 
 def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA}.items():
+    for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA, **SHARED_BY_ALL}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         tree, = of_prim_func(make(), arch, PASSES.get(make))

@@ -102,14 +102,17 @@ def named(given, prefix, language):
 def parser(about):
     """The options that the tables of all compilers have."""
     made = argparse.ArgumentParser(description=about.splitlines()[0])
+    made.add_argument("--root", type=Path, default=Path(), help="the folder of the checkouts")
     made.add_argument("--only", default="", help="kernels whose project and name have this word")
     made.add_argument("--json", type=Path, help="the file for all rows")
     return made
 
 
-def chosen(path, only):
-    """The kernels of a list whose project and name have a word."""
-    return [case for case in json.loads(path.read_text(encoding="utf-8")) if only in f"{Path(case['project']).name} {case['kernel']}"]
+def chosen(path, options):
+    """The kernels of a list whose project and name have a word; options: those of parser()."""
+    cases = json.loads(path.read_text(encoding="utf-8"))
+    return [{**case, "project": str(options.root / case["project"])} for case in cases
+            if options.only in f"{Path(case['project']).name} {case['kernel']}"]
 
 
 def keep(rows, path):

@@ -4,12 +4,12 @@
 shared memory of TileLang and ours, and seconds of the processor. The list says which kernels, and nothing of the projects is
 imported but their functions and the constants they use. No GPU is needed.
 
-    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
+    PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--root FOLDER] [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
     PYTHONPATH=build/release/python python3 bench/tilelang_projects.py --table ROWS.json
 
-LIST.json is a list of objects:
+bench/tilelang_projects.json is the list of the table in docs/tilelang-load.md. A list has objects:
 
-    project     the folder of the checkout; its last part is the name in the table
+    project     the folder of the checkout, in --root; its last part is the name in the table
     commit      of the checkout, for the table
     file        of the kernel, in that folder
     kernel      the function: a prim_func, a function of tilelang.jit, or one that gives such a function
@@ -123,7 +123,7 @@ def table(path):
 
 
 def rows(options):
-    for case in chosen(options.list, options.only):
+    for case in chosen(options.list, options):
         for chip in case.get("chips", CHIPS):
             if options.chip in (None, chip):
                 yield from judge(case, chip, options.trees)

@@ -4,12 +4,12 @@
 verdict, bytes of shared memory of Triton and ours, and seconds of the processor. The list says which kernels, and nothing of
 the projects is imported but their @triton.jit functions and the constants they use.
 
-    PYTHONPATH=build/release/python python3 bench/triton_projects.py LIST.json [--only WORD] [--json ROWS.json]
-    PYTHONPATH=build/release/python python3 bench/triton_projects.py --beside ROWS_36.json ROWS_39.json
+    PYTHONPATH=build/release/python python3 bench/triton_projects.py LIST.json [--root FOLDER] [--only WORD] [--json ROWS.json]
+    PYTHONPATH=build/release/python python3 bench/triton_projects.py --beside ROWS_36.json ROWS_39.json [--chips 90 100]
 
-LIST.json is a list of objects:
+bench/triton_projects.json is the list of the table in docs/triton.md. A list has objects:
 
-    project     the folder of the checkout; its last part is the name in the table
+    project     the folder of the checkout, in --root; its last part is the name in the table
     commit      of the checkout, for the table
     file        of the kernel, in that folder
     kernel      the function
@@ -93,13 +93,13 @@ def short(verdict):
     return verdict.removeprefix("proved ")
 
 
-def beside(*files):
-    """The table of several versions: one line for a kernel and chip."""
+def beside(files, chips):
+    """The table of several versions: one line for a kernel and chip, and below what each version comes to."""
     sets = [{(r["project"], r["commit"], r["kernel"], r["chip"]): r for r in json.loads(Path(file).read_text(encoding="utf-8"))}
             for file in files]
     print("| project | kernel | chip | " + " | ".join(Path(file).stem for file in files) + " | bytes of Triton | ours | seconds |")
     print("|" + "---|" * (6 + len(files)))
-    for key in sets[0] | sets[-1]:
+    for key in sorted((key for key in sets[0] | sets[-1] if key[3] in chips), key=lambda key: key[3]):
         found = [rows.get(key) for rows in sets]
         placed = [row for row in found if row is not None and row["theirs"] is not None]
         verdicts = " | ".join(short(row["verdict"]) if row else "" for row in found)
@@ -107,17 +107,31 @@ def beside(*files):
               f"{', '.join(dict.fromkeys(str(row['theirs']) for row in placed))} | "
               f"{', '.join(dict.fromkeys(str(row['ours']) for row in placed))} | "
               f"{max((row['seconds'] for row in found if row), default=0):.2f} |")
+    print()
+    for file, rows_of in zip(files, sets):
+        for chip in sorted({key[3] for key in rows_of}):
+            print(f"{Path(file).stem}, sm_{chip}: {summary([row for key, row in rows_of.items() if key[3] == chip])}")
+
+
+def summary(found):
+    """How many of each verdict, and where ours takes more bytes than Triton."""
+    counts = collections.Counter(row["verdict"] for row in found)
+    placed = [row for row in found if row["theirs"] is not None]
+    above = [row["kernel"] for row in placed if row["ours"] > row["theirs"]]
+    return (", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())) +
+            f"; ours lower in {sum(row['ours'] < row['theirs'] for row in placed)}, above in {len(above)} {' '.join(above)}".rstrip())
 
 
 def main():
     made = parser(__doc__)
     made.add_argument("list", type=Path, nargs="+")
+    made.add_argument("--chips", type=int, nargs="+", default=(80, 90, 100), help="the chips of the table")
     made.add_argument("--beside", action="store_true", help="the files are those of --json, one for each version")
     options = made.parse_args()
     if options.beside:
-        beside(*options.list)
+        beside(options.list, options.chips)
     else:
-        keep(rows(chosen(options.list[0], options.only)), options.json)
+        keep(rows(chosen(options.list[0], options)), options.json)
 
 
 if __name__ == "__main__":

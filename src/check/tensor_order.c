@@ -172,11 +172,17 @@ static bool has_role(const orderer *o, int64_t home, unsigned role) {
     return false;
 }
 
+/* Has a slot its first value from the start? An input has one. Of a tile that is read before it is
+ * written, the bytes are not those of another one before: what that wrote would hide the error. */
+static bool begins_at_start(const orderer *o, const spad_walk_access *first) {
+    return (first->kind & SPAD_ACCESS_READ) != 0 || has_role(o, first->home, SPAD_TENSOR_INPUT);
+}
+
 /* Appends a value that begins with an access. `run`: of the slot; below 0: a new one. */
 static bool add_tensor_value(orderer *o, const ranked_access *ranked, int32_t run, bool first) {
     const spad_walk_access *access = ranked_walk_access(o, ranked);
     const bool whole = is_whole_write(o, ranked) && is_operation(o, ranked->event);
-    const bool input = first && has_role(o, access->home, SPAD_TENSOR_INPUT);
+    const bool from_start = first && begins_at_start(o, access);
     if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
     if (run < 0) {
         if (!spad__array_reserve(&o->out->host, &o->runs, 1)) return false;
@@ -191,7 +197,7 @@ static bool add_tensor_value(orderer *o, const ranked_access *ranked, int32_t ru
         .begin = ranked->access,
         .run = run,
         .number = o->counts[access->home]++,
-        .rank = input ? -1 : ranked->rank,
+        .rank = from_start ? -1 : ranked->rank,
         .whole = whole ? ranked->event : -1,
         .newest_use = -1,
         .older = o->newest[access->home],

@@ -171,6 +171,36 @@ static void a_wrong_kernel_shares_what_is_in_order(void **state) {
     test_laid_out_free(&placed);
 }
 
+/* In the bytes of x, y would hold what x was, and not be read before a write: another error. It has
+ * bytes of its own, and a and b share theirs. */
+static void a_tile_that_is_not_written_has_its_own_bytes(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(
+        "kernel k on sm_100\nmbarrier done count 1\n"
+        "tensor x : tmem f32 (128, 32)\ntensor y : tmem f32 (128, 32)\n"
+        "tensor a : shared u8 (1024)\ntensor b : shared u8 (1024)\n"
+        "init done\nagent one {\n simt w writes x, a\n simt r reads x, a\n arrive done\n}\n"
+        "agent two {\n wait done parity 0\n simt early reads y\n simt w2 writes b, y\n"
+        " simt r2 reads b, y\n}\n");
+    spad_layout *layout;
+    spad_check *check;
+    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+    assert_int_equal(spad_check_get_finding(check, 0)->code, SPAD_FINDING_UNINITIALISED_READ);
+    spad_rect x;
+    spad_rect y;
+    assert_true(spad_layout_get_place(&x, layout, number_of(k, "x"), 0));
+    assert_true(spad_layout_get_place(&y, layout, number_of(k, "y"), 0));
+    assert_false(spad_rect_overlaps(x, y));
+    assert_true(spad_layout_get_place(&x, layout, number_of(k, "a"), 0));
+    assert_true(spad_layout_get_place(&y, layout, number_of(k, "b"), 0));
+    assert_true(spad_rect_overlaps(x, y));
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
 /* A result that lies over what is over, and a ring whose depth a parameter gives. The output tile
  * is as large as the input, so with S = 3 it fits only where the two share bytes. */
 #define STAGED                                                                                     \
@@ -560,6 +590,7 @@ int main(void) {
         cmocka_unit_test(loops_let_tensors_take_turns),
         cmocka_unit_test(orders_belong_to_their_kernel),
         cmocka_unit_test(a_wrong_kernel_shares_what_is_in_order),
+        cmocka_unit_test(a_tile_that_is_not_written_has_its_own_bytes),
         cmocka_unit_test(the_tuner_has_the_layouts_of_the_analysis),
         cmocka_unit_test(changes_that_fit_use_the_order),
         cmocka_unit_test(without_a_proof_nothing_is_shared),

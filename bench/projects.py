@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of projects that a user has checked out, without the packages that the projects need: triton_projects.py and
-tilelang_projects.py."""
+"""What triton_projects.py and tilelang_projects.py share: the functions of projects that a user has checked out, without the packages
+that the projects need, and the rows of a table."""
 
+import argparse
 import ast
+import json
 import re
 import sys
 import types
+from pathlib import Path
 
 
 class Project:
@@ -88,3 +91,35 @@ class Project:
         for name in node.names:
             if name.name in other.__dict__ and name.name not in self.known:
                 setattr(module, name.asname or name.name, other.__dict__[name.name])
+
+
+def named(given, prefix, language):
+    """Arguments of a list, with the types of a language that they name: "tl.float16" with the prefix "tl."."""
+    return {name: getattr(language, value.removeprefix(prefix)) if isinstance(value, str) and value.startswith(prefix) else value
+            for name, value in given.items()}
+
+
+def parser(about):
+    """The options that the tables of all compilers have."""
+    made = argparse.ArgumentParser(description=about.splitlines()[0])
+    made.add_argument("--root", type=Path, default=Path(), help="the folder of the checkouts")
+    made.add_argument("--only", default="", help="kernels whose project and name have this word")
+    made.add_argument("--json", type=Path, help="the file for all rows")
+    return made
+
+
+def chosen(path, options):
+    """The kernels of a list whose project and name have a word; options: those of parser()."""
+    cases = json.loads(path.read_text(encoding="utf-8"))
+    return [{**case, "project": str(options.root / case["project"])} for case in cases
+            if options.only in f"{Path(case['project']).name} {case['kernel']}"]
+
+
+def keep(rows, path):
+    """Prints rows as they come; path: a file that has all of them so far, or None."""
+    found = []
+    for row in rows:
+        found.append(row._asdict())
+        print(*row, sep=" | ", flush=True)
+        if path is not None:
+            path.write_text(json.dumps(found, indent=1), encoding="utf-8")

@@ -20,7 +20,6 @@ bench/tilelang_projects.json is the list of the table in docs/tilelang-load.md. 
     chips       ["sm_80", "sm_90", "sm_100"]; optional
 """
 
-import argparse
 import collections
 import json
 import os
@@ -28,7 +27,7 @@ import sys
 import time
 from pathlib import Path
 
-from projects import Project
+from projects import Project, chosen, keep, named, parser
 from spad import _tilelang_tree as tree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
@@ -49,21 +48,15 @@ def project_at(root, names):
     return Project(root, PLAIN, known)
 
 
-def values(given):
-    """Arguments, with the types of TileLang's language that they name."""
-    import tilelang.language as language
-
-    return {name: getattr(language, value[2:]) if isinstance(value, str) and value.startswith("T.") else value for name, value in given.items()}
-
-
 def lowered(case, chip):
     """The trees of a kernel. Its file is read for each chip: some decide by the GPU that they see."""
+    import tilelang.language as language
     import torch
 
     os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": chip})
     on_cpu(torch, chip)
     function = project_at(Path(case["project"]), case.get("names", {})).function(case["file"], case["kernel"])
-    found = tree.of_prim_func(function, chip, None, values(case.get("arguments", {})))
+    found = tree.of_prim_func(function, chip, None, named(case.get("arguments", {}), "T.", language))
     return [one for one in found if case.get("name") in (None, one["name"])]
 
 
@@ -129,32 +122,26 @@ def table(path):
           f"{sum(row['ours'] > row['theirs'] for row in both)} of {len(both)}, less in {sum(row['ours'] < row['theirs'] for row in both)}")
 
 
+def rows(options):
+    for case in chosen(options.list, options):
+        for chip in case.get("chips", CHIPS):
+            if options.chip in (None, chip):
+                yield from judge(case, chip, options.trees)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("list", type=Path, help="the list, or with --table the rows")
-    parser.add_argument("--root", type=Path, default=Path(), help="the folder of the checkouts")
-    parser.add_argument("--only", default="", help="kernels whose project and name have this word")
-    parser.add_argument("--chip", choices=CHIPS, help="this chip alone")
-    parser.add_argument("--json", type=Path, help="the file for all rows")
-    parser.add_argument("--trees", type=Path, help="a folder that keeps what was lowered: a kernel is lowered once")
-    parser.add_argument("--table", action="store_true", help="the table of rows that --json wrote")
-    options = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("list", type=Path, help="the list, or with --table the rows")
+    made.add_argument("--chip", choices=CHIPS, help="this chip alone")
+    made.add_argument("--trees", type=Path, help="a folder that keeps what was lowered: a kernel is lowered once")
+    made.add_argument("--table", action="store_true", help="the table of rows that --json wrote")
+    options = made.parse_args()
     if options.table:
         table(options.list)
         return
     if options.trees is not None:
         options.trees.mkdir(parents=True, exist_ok=True)
-    found = []
-    for case in json.loads(options.list.read_text(encoding="utf-8")):
-        case["project"] = str(options.root / case["project"])
-        if options.only not in f"{Path(case['project']).name} {case['kernel']}":
-            continue
-        for chip in case.get("chips", CHIPS):
-            for row in judge(case, chip, options.trees) if options.chip in (None, chip) else ():
-                found.append(row._asdict())
-                print(*row, sep=" | ", flush=True)
-                if options.json:
-                    options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    keep(rows(options), options.json)
 
 
 if __name__ == "__main__":

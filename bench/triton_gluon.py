@@ -18,6 +18,7 @@ import types
 
 import torch
 import triton
+from triton._C.libtriton import nvidia
 from triton.backends.compiler import GPUTarget
 from triton.compiler.compiler import make_backend
 from triton.runtime.jit import JITFunction, create_function_from_signature
@@ -58,8 +59,10 @@ def launch(self, *arguments, grid, warmup, **options):
 
 
 def prepare():
+    """Lets tutorials be imported and called as on a machine with a GPU."""
     JITFunction.run = launch
     triton.runtime.driver.set_active(Driver())
+    nvidia.cublas.CublasLt = lambda workspace: None  # of no use here, and without a GPU its end frees memory that is not its own
     torch.cuda.is_available = lambda: True
     torch.cuda.get_device_capability = lambda *_: (Driver.chip // 10, Driver.chip % 10)
     torch.cuda.get_device_properties = lambda *_: types.SimpleNamespace(multi_processor_count=8, major=Driver.chip // 10)

@@ -20,7 +20,6 @@ bench/triton_projects.json is the list of the table in docs/triton.md. A list ha
     chips       [80, 90, 100]; optional
 """
 
-import argparse
 import ast
 import collections
 import importlib
@@ -32,7 +31,7 @@ from pathlib import Path
 
 import spad
 import spad.triton as st
-from projects import Project
+from projects import Project, chosen, keep, named, parser
 
 PLAIN = ("triton", "math", "functools", "typing", "itertools", "enum", "operator")
 Row = collections.namedtuple("Row", "project commit kernel chip verdict theirs ours seconds note")
@@ -54,16 +53,12 @@ def project_at(root):
     return Project(root, PLAIN, {"triton": importlib.import_module("triton"), "tl": language, "language": language}, plain_jit)
 
 
-def constants(given):
-    language = importlib.import_module("triton.language")
-    return {name: getattr(language, value[3:]) if isinstance(value, str) and value.startswith("tl.") else value
-            for name, value in given.items()}
-
-
 def judge(case, function, chip):
-    head = (Path(case["project"]).name, case.get("commit", ""), case["kernel"], chip)
+    root = Path(case["project"])
+    head = (root.name, case.get("commit", ""), case["kernel"], chip)
+    constants = named(case["constexprs"], "tl.", importlib.import_module("triton.language"))
     try:
-        text = st.compile(function, case["signature"], constants(case["constexprs"]), chip, **case.get("options", {}))
+        text = st.compile(function, case["signature"], constants, chip, **case.get("options", {}))
     except Exception as error:
         return Row(*head, "Triton fails", None, None, 0.0, str(error).strip().split("\n")[-1][:120])
     start = time.process_time()
@@ -80,12 +75,10 @@ def judge(case, function, chip):
     return Row(*head, verdict, size["triton"], size["spad"], time.process_time() - start, f"{read - start:.2f} s in load; {note}")
 
 
-def rows(cases, folder, only):
+def rows(cases):
     projects = {}
     for case in cases:
-        root = folder / case["project"]
-        if only not in f"{root.name} {case['kernel']}":
-            continue
+        root = Path(case["project"])
         if root not in projects:
             projects[root] = project_at(root)
         try:
@@ -130,23 +123,15 @@ def summary(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("list", type=Path, nargs="+")
-    parser.add_argument("--root", type=Path, default=Path(), help="the folder of the checkouts")
-    parser.add_argument("--chips", type=int, nargs="+", default=(80, 90, 100), help="the chips of the table")
-    parser.add_argument("--only", default="", help="kernels whose project and name have this word")
-    parser.add_argument("--json", type=Path, help="the file for all rows")
-    parser.add_argument("--beside", action="store_true", help="the files are those of --json, one for each version")
-    options = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("list", type=Path, nargs="+")
+    made.add_argument("--chips", type=int, nargs="+", default=(80, 90, 100), help="the chips of the table")
+    made.add_argument("--beside", action="store_true", help="the files are those of --json, one for each version")
+    options = made.parse_args()
     if options.beside:
         beside(options.list, options.chips)
-        return
-    found = []
-    for row in rows(json.loads(options.list[0].read_text(encoding="utf-8")), options.root, options.only):
-        found.append(row._asdict())
-        print(*row, sep=" | ", flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    else:
+        keep(rows(chosen(options.list[0], options)), options.json)
 
 
 if __name__ == "__main__":

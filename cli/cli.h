@@ -142,7 +142,7 @@ typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
 /* Reports what a file is that no command reads, by its ending or its bytes; false: it may be one of
  * ours. */
 bool cli_refuse_foreign(const char *path, const cli_text *text);
-/* The same for commands that read kernels alone: a table of buffers is none. */
+/* The same for commands that read only kernels: a table of buffers is refused too. */
 bool cli_refuse_other_than_kernel(const char *path, const cli_text *text);
 
 /* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */

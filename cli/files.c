@@ -4,7 +4,7 @@
  *
  * An output takes its name only when it is complete. It is written to a file without a name in
  * the same folder (or, where the system has none, to one with a name of its own), forced to the
- * disk, and renamed over the old one. So whoever looks finds the old file or the new one, also
+ * disk, and renamed over the old one. So a reader finds the old file or the new one, also
  * after a full disk or a signal, and a failure leaves no file. Only SIGKILL between the naming of
  * the complete file and its move can leave it as .spad-*.tmp. In place are written: what is no
  * regular file (devices, pipes), what is one of our own standard streams, and a file in a folder

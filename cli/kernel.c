@@ -78,7 +78,7 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
                     info->scratch);
     }
     if (info->approximated[0] != '\0') {
-        cli_message("%s: data decides, and here %s", path, info->approximated);
+        cli_message("%s: data decides; it is assumed that %s", path, info->approximated);
     }
     if (info->skipped[0] != '\0') {
         cli_message("%s: with these sizes and this program_id, %s", path, info->skipped);

@@ -371,7 +371,7 @@ void lsp_write_completion(lsp_text *out, const lsp_document *document) {
         "scope",    "agent",   "advance", "break",  "alloc",  "free",    "arrive",     "signal",
         "wait",     "take",    "init",    "expect", "commit", "drain",   "invalidate", "fence",
         "reads",    "writes",  "updates", "adds",   "ring",   "input",   "output",     "persistent",
-        "delivers", "cost",    "cluster", "like"};
+        "delivers", "cost",    "cluster", "like",   "assume"};
     const spad_target *target = find_chip(document);
     cli_piece name;
     lsp_put(out, "[");

@@ -104,13 +104,25 @@ def told(error):
     return f"{type(error).__name__}: {(failed or lines or [''])[-1][:200]}"
 
 
+def keep(made, program, out, seen):
+    """Writes a tree of a program to a file of its own, where it has none."""
+    from spad._files import replace_file
+
+    text = json.dumps(made)
+    if text not in seen:
+        seen.append(text)
+        made["program"] = program.stem
+        replace_file(out / f"{program.parent.name}.{program.stem}.{len(seen)}.json", json.dumps(made).encode())
+        print(f"{len(seen)} kernels", flush=True)
+
+
 def run_one(program, out, arch, seconds):
+    """Runs a program with a tilelang.compile that keeps what TileLang lowers, and compiles nothing."""
     os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
     import tilelang
     import torch
 
     import spad._tilelang_tree as tree
-    from spad._files import replace_file
 
     on_cpu(torch, arch)
     seen = []
@@ -120,13 +132,7 @@ def run_one(program, out, arch, seconds):
         out_idx = out_idx if out_idx is not None else getattr(func, "out_idx_override", None)
         try:
             for made in tree.of_prim_func(func, arch, pass_configs):
-                text = json.dumps(made)
-                if text in seen:
-                    continue
-                seen.append(text)
-                made["program"] = program.stem
-                replace_file(out / f"{program.parent.name}.{program.stem}.{len(seen)}.json", json.dumps(made).encode())
-                print(f"{len(seen)} kernels", flush=True)
+                keep(made, program, out, seen)
         except Exception as error:
             print(f"not lowered: {told(error)}", flush=True)
         if len(seen) >= MOST:
@@ -191,15 +197,16 @@ def collect(folder, out, arch, seconds):
 # ---- the table -------------------------------------------------------------------------------------
 
 
-def row_of(path, sizes=None):
-    """One kernel, a tree or its file: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
+def row_of(source, sizes=None):
+    """One kernel, a tree or its file: ((agents, verdict, bytes of TileLang and ours, approximations, seconds of the check and with the plan,
+    codes of errors and of warnings, reason), None), or (None, why it is not read)."""
     import spad
     import spad.tilelang as T
     from spad._tilelang_page import shared_bytes
 
     start = time.process_time()
     try:
-        kernel = T.load(path, sizes=sizes)
+        kernel = T.load(source, sizes=sizes)
     except spad.Error as error:
         return None, f"not loaded: {error}"
     check = kernel.check()
@@ -208,7 +215,7 @@ def row_of(path, sizes=None):
     seconds = time.process_time() - start
     errors = sorted({f.code for f in check.findings if f.severity == "error"})
     warnings = sorted({f.code for f in check.findings if f.severity == "warning"})
-    inexact = sum(row["what"] != "waits at the end of a warp" for row in kernel.approximations)
+    inexact = sum(row["what"] != T.LoadedKernel.IDLE for row in kernel.approximations)
     return (len(kernel.agents) - 1, check.verdict, kernel.tilelang_bytes, shared_bytes(planned.layout()) if planned else None, inexact,
             checked, seconds, errors, warnings, check.reason), None
 

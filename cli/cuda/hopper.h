@@ -128,28 +128,22 @@ template <int PENDING> __device__ __forceinline__ void wait_products() {
 #define HOPPER_OF_64(d, i) HOPPER_OF_32(d, i), HOPPER_OF_32(d, i + 32)
 
 // NAME<N>(d, a, b): d += a x b for 64 x N results and 16 products each, a and b in shared memory.
-// TYPES are those of a and b; BY_COLUMN is "1" if b has its columns in a row.
-#define HOPPER_PRODUCTS(NAME, TYPES, BY_COLUMN)                                                    \
-    template <int N> __device__ void NAME(float(&d)[N / 2], uint64_t a, uint64_t b);               \
-    template <> __device__ __forceinline__ void NAME<64>(float(&d)[32], uint64_t a, uint64_t b) {  \
-        asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPES " {" HOPPER_SUMS_32       \
-                     "}, %32, %33, 1, 1, 1, 0, " BY_COLUMN ";"                                     \
-                     : HOPPER_OF_32(d, 0)                                                          \
-                     : "l"(a), "l"(b));                                                            \
-    }                                                                                              \
-    template <> __device__ __forceinline__ void NAME<128>(float(&d)[64], uint64_t a, uint64_t b) { \
-        asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPES " {" HOPPER_SUMS_64      \
-                     "}, %64, %65, 1, 1, 1, 0, " BY_COLUMN ";"                                     \
-                     : HOPPER_OF_64(d, 0)                                                          \
-                     : "l"(a), "l"(b));                                                            \
-    }                                                                                              \
-    template <>                                                                                    \
-    __device__ __forceinline__ void NAME<256>(float(&d)[128], uint64_t a, uint64_t b) {            \
-        asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPES " {" HOPPER_SUMS_128     \
-                     "}, %128, %129, 1, 1, 1, 0, " BY_COLUMN ";"                                   \
-                     : HOPPER_OF_64(d, 0), HOPPER_OF_64(d, 64)                                     \
-                     : "l"(a), "l"(b));                                                            \
+// TYPES are those of a and b; BY_COLUMN is "1" if b has its columns in a row. SUMS and the last
+// arguments are the sums, A and B the numbers of the operands after them.
+#define HOPPER_PRODUCT(NAME, TYPES, BY_COLUMN, N, SUMS, A, B, ...)                               \
+    template <>                                                                                  \
+    __device__ __forceinline__ void NAME<N>(float(&d)[N / 2], uint64_t a, uint64_t b) {          \
+        asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" SUMS "}, %" #A \
+                     ", %" #B ", 1, 1, 1, 0, " BY_COLUMN ";"                                     \
+                     : __VA_ARGS__                                                               \
+                     : "l"(a), "l"(b));                                                          \
     }
+#define HOPPER_PRODUCTS(NAME, TYPES, BY_COLUMN)                                                \
+    template <int N> __device__ void NAME(float(&d)[N / 2], uint64_t a, uint64_t b);           \
+    HOPPER_PRODUCT(NAME, TYPES, BY_COLUMN, 64, HOPPER_SUMS_32, 32, 33, HOPPER_OF_32(d, 0))     \
+    HOPPER_PRODUCT(NAME, TYPES, BY_COLUMN, 128, HOPPER_SUMS_64, 64, 65, HOPPER_OF_64(d, 0))    \
+    HOPPER_PRODUCT(NAME, TYPES, BY_COLUMN, 256, HOPPER_SUMS_128, 128, 129, HOPPER_OF_64(d, 0), \
+                   HOPPER_OF_64(d, 64))
 
 HOPPER_PRODUCTS(multiply, "bf16.bf16", "0")
 

@@ -39,13 +39,13 @@ def reversed_rounds():
     return main
 
 
-def one_barrier():
+def one_barrier(blocks=BLOCKS):
     import tilelang.language as T
 
     @T.prim_func
-    def main(A: T.Tensor((BLOCKS * 128, 64), "float32"), B: T.Tensor((BLOCKS * 128, 64), "float32"),
-             C: T.Tensor((BLOCKS * 128, 4), "float32")):
-        with T.Kernel(BLOCKS, threads=256) as bx:
+    def main(A: T.Tensor((blocks * 128, 64), "float32"), B: T.Tensor((blocks * 128, 64), "float32"),
+             C: T.Tensor((blocks * 128, 4), "float32")):
+        with T.Kernel(blocks, threads=256) as bx:
             a = T.alloc_shared((128, 16), "float32")
             b = T.alloc_shared((128,), "float32", scope="shared")
             tx = T.get_thread_binding()

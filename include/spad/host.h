@@ -23,7 +23,7 @@ extern "C" {
  *   otherwise                        resize block from old_size to new_size
  * It returns NULL when there is no memory; the old block then stays valid.
  * A NULL spad_host pointer means the C library's allocator. The struct is
- * copied by whoever receives it; context must outlive the object made with it.
+ * copied by the function that receives it; context must outlive the object made with it.
  */
 typedef struct spad_host {
     void *(*resize)(void *context, void *block, size_t old_size, size_t new_size);

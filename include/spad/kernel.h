@@ -454,6 +454,10 @@ SPAD_API const char *spad_kernel_get_name(const spad_kernel *kernel);
 /** The description of the kernel; "" without one. */
 SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
 
+/** What a proof about the kernel rests on: executions of the program it was made from for which
+ * this is not so are not executions of the kernel. "": it has them all. */
+SPAD_API const char *spad_kernel_get_assumption(const spad_kernel *kernel);
+
 /** The file it was read from; NULL: it was built by calls. */
 SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
 
@@ -726,6 +730,11 @@ SPAD_API spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder
  *  and barriers of its own. */
 SPAD_API spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
                                                  spad_error *error);
+
+/** What a proof about the kernel rests on, as a clause: "the loop in line 7 has 3 rounds". A kernel
+ *  has at most one. SPAD_ERR_NAME: it has one already. */
+SPAD_API spad_status spad_kernel_builder_assume(spad_kernel_builder *builder,
+                                                const char *assumption, spad_error *error);
 
 /** Declares how many blocks the grid has, of which the kernel describes one. */
 SPAD_API spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,

@@ -37,7 +37,6 @@ typedef struct spad_layout_use {
     int64_t end;
 } spad_layout_use;
 
-/** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 /** How far the planner has come with one memory. */
 typedef struct spad_layout_progress {
     size_t space;     /**< of the target */
@@ -45,6 +44,7 @@ typedef struct spad_layout_progress {
     spad_plan_progress plan;
 } spad_layout_progress;
 
+/** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
     int64_t timeout_ns; /**< for all spaces together; 0: SPAD_LAYOUT_TIMEOUT. Results are
                              deterministic unless it is reached; small kernels end long before */

@@ -34,12 +34,12 @@ typedef struct spad_tensor_order_options {
 #define SPAD_TENSOR_ORDER_EVENTS INT64_C(32768)
 
 /**
- * Finds out which tensors may share bytes. A value of a tile lasts from a write of the whole tile
- * to the last use before the next one. The order is a proposal for this shape: of tensors with many
- * values, and of statements that are executed often, only the first and the last few are
- * compared. A check of a layout that was made with it is the proof (spad_layout_create_checked does
- * both). In a kernel that gets stuck or is too long no tensors may share bytes.
- * SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options, SPAD_ERR_CANCELLED.
+ * Finds out which tensors may share bytes. A value of a tile lasts from a write of the whole tile,
+ * or of the first of its pieces, to the last use before the next one. The order is a proposal for
+ * this shape: of tensors with many values, and of statements that are executed often, only the
+ * first and the last few are compared. A check of a layout that was made with it is the proof
+ * (spad_layout_create_checked does both). In a kernel that gets stuck or is too long no tensors may
+ * share bytes. SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options, SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_tensor_order_create(spad_tensor_order **out, const spad_kernel *kernel,
                                               const spad_tensor_order_options *options,

@@ -27,7 +27,6 @@ extern "C" {
 
 typedef struct spad_tune spad_tune;
 
-/** Zeroed is the default. */
 /** How far a search has come. */
 typedef struct spad_tune_progress {
     int64_t nanoseconds;
@@ -37,6 +36,7 @@ typedef struct spad_tune_progress {
     int64_t bound;    /**< no choice is faster; 0: not known yet */
 } spad_tune_progress;
 
+/** Zeroed is the default. */
 typedef struct spad_tune_options {
     int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH. Depths that are of no use, more
                                   than tiles or than the space holds, are not examined */

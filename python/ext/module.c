@@ -66,8 +66,8 @@ static PyObject *facts(const error_class *c) {
     return dict;
 }
 
-/* Python's own class comes first: its __new__ is then the one of ours, and whoever unpickles an
- * exception with it (as Dask does) may call it. */
+/* Python's own class comes first: its __new__ is then the one of ours, and code that unpickles
+ * an exception with it (as Dask does) may call it. */
 static PyObject *bases_of(int number) {
     PyObject *base = py.errors[error_classes[number].base], *builtin = builtin_of(number);
     return builtin == NULL ? PyTuple_Pack(1, base) : PyTuple_Pack(2, builtin, base);

@@ -28,11 +28,9 @@ def _open_fresh(target, old):
             return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         except FileExistsError:
             continue
-        except PermissionError:
-            if old is None:
-                raise
-            return None
         except OSError as error:
+            if isinstance(error, PermissionError) and old is not None:
+                return None
             error.filename = target
             raise
 

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the commands about kernels that are Python programs: `spad triton`, `spad tilelang`, and `spad sweep`."""
+"""What the commands about kernels that are Python programs share, `spad triton` and `spad tilelang`: how words are read, a function is
+found, an error is told, and a kernel is shown. `spad sweep` finds its functions here, too."""
 
 import argparse
 import ast
 import importlib.util
+import os
 import sys
+import traceback
 from pathlib import Path
 
 from . import _spad
+from ._sweep_inputs import range_values, split_list
 
 
 def items(text):
-    """The parts between the commas that are outside of brackets."""
-    depth, part, parts = 0, "", []
-    for letter in text:
-        depth += (letter in "[(<{") - (letter in "])>}")
-        if letter == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += letter
-    return [part.strip() for part in [*parts, part] if part.strip()]
+    """The parts between the commas that are outside of brackets, also those of tensordesc<...>, without empty ones."""
+    return [part for part in split_list(text, "[({<", "])}>") if part]
 
 
 def pairs(text):
@@ -44,10 +40,36 @@ def values(text):
                                          f"needs quotes of its own: \"{name}='{value}'\"") from None
 
 
+def sizes(text):
+    """As pairs, with whole numbers."""
+    found = {}
+    for name, word in pairs(text).items():
+        try:
+            found[name] = ast.literal_eval(word)
+        except (ValueError, SyntaxError):
+            found[name] = None
+        if not isinstance(found[name], int) or not -1 << 63 <= found[name] < 1 << 63:
+            raise argparse.ArgumentTypeError(f"the size '{name}' is {word}, and no whole number of 64 bits")
+    return found
+
+
+def joined(given):
+    """One dict of those that an option was given several times."""
+    return {name: value for some in given for name, value in some.items()}
+
+
+def numbers(text):
+    """[1, 2, 3] of 1..3, as `spad sweep` reads it; None: it is no range."""
+    try:
+        return range_values(text.replace(" ", ""))
+    except _spad.ArgumentError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def function_at(place):
     """The function of FILE.py:NAME."""
     path, colon, name = place.rpartition(":")
-    if not colon:
+    if not colon or not name:
         raise ValueError(f"'{place}' is not FILE.py:KERNEL")
     if not Path(path).is_file():
         raise ValueError(f"no file '{path}'")
@@ -59,6 +81,57 @@ def function_at(place):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("__")]
         raise ValueError(f"'{path}' has no '{name}'{_spad.close_names(name, known)}")
     return getattr(module, name)
+
+
+def said(error, path):
+    """What went wrong, in a line; for an error of the program at `path` also where in its file."""
+    kind, text = type(error).__name__, str(error).strip()
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}: {kind}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if path and os.path.abspath(frame.filename) == os.path.abspath(path)]
+    if lines:
+        return f"{path}:{lines[-1]}: {kind}" + (f": {text}" if text else "")
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"'{os.fsdecode(error.filename)}': {error.strerror}"
+    plain = (_spad.Error, ImportError, RuntimeError, TypeError, ValueError)
+    return text if text and isinstance(error, plain) else f"{kind}: {text}".removesuffix(": ")
+
+
+def _wrong_words(options, files):
+    if options.command == "report" and not options.output:
+        return "a report needs a file: -o FILE.html"
+    if options.command not in files and options.output is not None:
+        return f"{options.command} writes no file: -o is for {' and '.join(files)}"
+    if options.output is not None and Path(options.output).is_dir():
+        return f"'{options.output}' is a directory: -o is a file"
+    return None
+
+
+def run(name, options, files, load, show, told=said):
+    """Runs a command: load(options) compiles, and show(options, what it gave) prints and gives a status. files: commands that write one.
+    The status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for wrong usage."""
+    wrong = _wrong_words(options, files)
+    if wrong is None:
+        try:
+            made = load(options)
+        except (Exception, SystemExit) as error:  # of the program, of its compiler or ours
+            wrong = told(error, options.kernel.rpartition(":")[0])
+    if wrong is None:
+        try:
+            return show(options, made)
+        except (OSError, _spad.Error) as error:
+            wrong = said(error, None)
+    print(f"{name}: {wrong}", file=sys.stderr)
+    return 2
+
+
+def shown(command, kernel):
+    """(text, exit status) of what all kernels can be asked: check, text and sim."""
+    if command == "check":
+        check = kernel.check()
+        return check.text(), 0 if check else 1
+    return kernel.text() if command == "text" else kernel.sim().text(), 0
 
 
 def saved_at(output, label, several):

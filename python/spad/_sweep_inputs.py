@@ -32,11 +32,11 @@ _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:([+*])(\d+))?\Z")
 _SIZE = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+)) ?(B|KiB|MiB|GiB)?\Z")
 
 
-def split_list(text):
+def split_list(text, opening="[({", closing="])}"):
     """The parts between the commas that are outside of brackets."""
     depth, parts = 0, [""]
     for letter in text:
-        depth += (letter in "[({") - (letter in "])}")
+        depth += (letter in opening) - (letter in closing)
         if letter == "," and depth == 0:
             parts.append("")
         else:
@@ -58,7 +58,7 @@ def _is_number(digits):
     return True
 
 
-def _range_values(text):
+def range_values(text):
     """1..6, 1..9+2 and 32..256*2 with both ends; None: the text is no range."""
     found = _RANGE.match(text)
     if found is None:
@@ -86,7 +86,7 @@ def values_of(text):
             raise wrong(f"'{text}' has an empty value")
         if re.match(r"-?\d+\.\.", part) and not _RANGE.match(part):
             raise wrong(f"'{part}' is not a range such as 1..6, 0..12+4 or 32..256*2")
-        values.extend(_range_values(part) or [one_value(part)])
+        values.extend(range_values(part) or [one_value(part)])
     return list(dict.fromkeys(values))
 
 

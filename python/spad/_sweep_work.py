@@ -153,7 +153,7 @@ def _trace_nki(job):
 
 
 def _literal(value):
-    """A number or a Python literal of a text; a text that is none is itself."""
+    """A number or a Python literal of a text; any other text is itself."""
     import ast
 
     try:

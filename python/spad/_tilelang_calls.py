@@ -10,7 +10,7 @@ import re
 from . import _spad
 from . import _tilelang_sets as _sets
 from ._tilelang_sets import Opaque
-from ._tilelang_tree import _dtype_bits
+from ._tilelang_tree import _dtype_bits, bodies
 from ._tilelang_write import Access, Op
 
 _NOTHING = frozenset(
@@ -596,6 +596,7 @@ _ORDER = frozenset(
     "tcgen05_mma_arrive_2cta ptx_init_tensor_memory_2cta ptx_deallocate_tensor_memory_2cta tma_store_cluster sync_grid "
     "ptx_arrive_cluster_barrier clc_try_cancel clc_try_cancel_multicast cluster_arrive cluster_arrive_relaxed cluster_wait "
     "cluster_sync loop_break break_loop".split())
+ANSWERS = frozenset("clc_is_canceled clc_get_first_ctaid_x clc_get_first_ctaid_y clc_get_first_ctaid_z".split())  # each has a fence
 
 
 def is_order(name, args):
@@ -608,6 +609,8 @@ def is_order(name, args):
 def _orders(tree):
     if not isinstance(tree, list) or not tree:
         return False
+    if tree[0] == "call" and tree[1] in ANSWERS:
+        return True
     if tree[0] == "call" and tree[1] in ("call_extern", "call_pure_extern"):
         return _crosses_warps(tree[2:])
     return any(_orders(part) for part in tree[1:])
@@ -631,9 +634,8 @@ def barrier_uses(body, var):
         if s[0] == "do" and isinstance(s[1], list) and s[1][:1] == ["call"]:
             if s[1][1].startswith("tma_load") and var in _sets.names(["+", s[1][3], 0]) | _deep(s[1][3]):
                 return True
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list) and barrier_uses(part, var):
-                return True
+        if any(barrier_uses(inner, var) for inner in bodies(s)):
+            return True
     return False
 
 
@@ -671,6 +673,9 @@ def value(walk, name, args, op):
         return
     if name.startswith("atomic") and args:
         _atomic(walk, args, None)
+        return
+    if name in ANSWERS:
+        walk.table[name](walk, args, None)
         return
     for tree in args:
         found = pointer(walk, tree) if isinstance(tree, list) and tree[:1] == ["call"] else None

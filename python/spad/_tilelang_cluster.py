@@ -177,6 +177,14 @@ def _cancel_all(walk, args, statement):
     _cancel(walk, args, statement, list(range(walk.blocks)))
 
 
+def _answer(walk, args, _):
+    """clusterlaunchcontrol.query_cancel: TileLang's functions load the 16 bytes, and have a fence of the async proxy after that."""
+    target, op = _calls.pointer(walk, args[0]), Op("simt", "query_cancel")
+    walk.access(op.reads, target.buffer, target.index, 128 // target.bits, target.bits)
+    walk.emit(op)
+    walk.line("fence")
+
+
 # ---- the end of a block ------------------------------------------------------------------------------
 
 
@@ -186,7 +194,7 @@ def close(walk, agents):
     made = []
     for name, body, registers, threads in agents:
         block = int(name[5:name.index("_")])
-        reached = [text for text in walk.reached.get(block, ())]
+        reached = list(walk.reached.get(block, ()))
         if reached:
             walk.barriers[f"exit_block{block}"] = walk.count
             body = [*body, f"sync exit_block{block} by {threads}"]
@@ -200,5 +208,5 @@ TABLE = {
     "cluster_sync": _sync, "cluster_arrive": _arrive, "cluster_arrive_relaxed": _arrive_relaxed, "cluster_wait": _wait,
     "ptx_arrive_cluster_barrier": _arrive_remote, "tma_load_multicast": _multicast, "tma_load_2cta": _load_pair,
     "tma_store_cluster": _store_cluster, "ptx_cluster_store": _element_store,
-    "clc_try_cancel": _cancel, "clc_try_cancel_multicast": _cancel_all,
+    "clc_try_cancel": _cancel, "clc_try_cancel_multicast": _cancel_all, **dict.fromkeys(_calls.ANSWERS, _answer),
 }

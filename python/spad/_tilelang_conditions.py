@@ -7,12 +7,17 @@ import json
 
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
-from ._tilelang_data import stored as _stored
+from ._tilelang_data import has_end, stored as _stored
 from ._tilelang_sets import Opaque
 
 THREADS = ("thread__x", "thread__y", "thread__z")
 _NUMBERS = {"get_lane_idx": ("%", (32,)), "get_warp_idx": ("//", (32,)), "get_warp_idx_sync": ("//", (32,)),
             "get_warp_group_idx": ("//", (32, 4))}  # how wide each is where no argument says it
+
+
+def of_threads(tree):
+    """A function of the numbers of a thread, from an expression that has no other variables."""
+    return eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))  # numbers, and names with a prefix
 
 
 def with_numbers(tree, threads):
@@ -51,6 +56,29 @@ def with_returns(body):
         if s[0] == "attr" and number == len(body) - 1:
             return [*body[:number], [*s[:-1], with_returns(s[-1])]]
     return body
+
+
+def with_flags(body):
+    """Statements in which what is under a variable that a condition has just set to 0 or 1 is under that condition:
+    `if c: … v = 1 else: … v = 0` and `if v != 0: …` after it."""
+    made = []
+    for s in body:
+        s = [s[0], *[with_flags(part) if isinstance(part, list) and part and isinstance(part[0], list) else part for part in s[1:]]]
+        flag = _flag(made[-1]) if made else None
+        if flag is not None and s[0] == "if" and s[1] == ["!=", ["load", flag[0], 0], 0]:
+            sides = [made[-1][2 + side] + (s[2] if value else s[3]) for side, value in enumerate(flag[1])]
+            made[-1] = ["if", made[-1][1], *sides]
+        else:
+            made.append(s)
+    return made
+
+
+def _flag(s):
+    """(variable, its two numbers) where both sides of a condition end with a store of a number to it."""
+    ends = [side[-1] if side else None for side in s[2:4]] if s[0] == "if" else [None]
+    if None in ends or any(end[0] != "store" or end[2] != 0 or not isinstance(end[3], int) for end in ends) or ends[0][1] != ends[1][1]:
+        return None
+    return ends[0][1], [end[3] for end in ends]
 
 
 class Conditions:
@@ -108,7 +136,7 @@ class Conditions:
         self.lanes = kept
 
     def _lanes(self, part, statement):
-        run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(part))
+        run = of_threads(part)
         yes = [lane for lane in self.lanes if run(*lane)]
         no = [lane for lane in self.lanes if lane not in yes]
         self._with(yes, statement[2])
@@ -174,11 +202,9 @@ class Conditions:
         self.may = kept
         if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
             return
-        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
-        for key in first:
-            if key in second:
-                self.statement(first[key])
-        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
+        for made in _sure_stores([statement], self.shared).values():
+            self.statement(made)
+        if not _is_partition(statement, self.buffers):
             self.note(what, "both sides may run")
 
     def _symbolic(self, part, statement):
@@ -240,15 +266,19 @@ class Conditions:
         self.under.pop()
 
     def _decided(self, statement, condition, one, orders):
-        if not orders and not one and self._key(condition) not in self.unknowns:
+        text = None if one else self._choice(condition, orders)
+        unnamed = not one and text is None and not self.is_asked(self._key(condition))
+        if not orders and (unnamed or one and self._is_doubtful(statement, condition)):
+            self._doubt(statement, condition)
             self._both(statement, "a condition on data")
             return
         if _sets.names(condition) & set(_sizes.names(self.tree)):
             raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
-        name = self._unknown(condition, "data", "")
-        if orders and not one:
-            self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
-        self._branch(f"{name} == 1", statement)
+        if text is None:
+            text = f"{self._unknown(condition, 'data', '')} == 1"
+            if orders and not one:
+                self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
+        self._branch(text, statement)
 
 
 def conjunction(tree):
@@ -265,13 +295,17 @@ def _join(parts):
     return tree
 
 
-def _plain_stores(body, loops=()):
-    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
-    same threads have the same key."""
+def _sure_stores(body, buffers, loops=()):
+    """{key: statement} of the stores to some buffers that statements make in any case, at places of numbers known before: each is in loops
+    alone, or on both sides of a condition. Stores at the same places by the same threads have the same key."""
+    found = {}
     for s in body:
-        if s[0] == "for":
-            yield from _plain_stores(s[5], (*loops, s))
-        elif s[0] == "store":
+        if s[0] == "for" and not has_end(s):
+            found.update(_sure_stores(s[5], buffers, (*loops, s)))
+        elif s[0] == "if":
+            other = _sure_stores(s[3], buffers, loops)
+            found.update((key, made) for key, made in _sure_stores(s[2], buffers, loops).items() if key in other)
+        elif s[0] == "store" and s[1] in buffers:
             names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
             index = _sets.replace(s[2], names)
             if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
@@ -280,8 +314,15 @@ def _plain_stores(body, loops=()):
             made = ["store", s[1], s[2], ["f"]]
             for loop in reversed(loops):
                 made = [*loop[:5], [made]]
-            yield json.dumps([s[1], index, extents]), made
+            found[json.dumps([s[1], index, extents])] = made
+    return found
 
 
-def _only_stores(body):
-    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)
+def _is_partition(statement, buffers):
+    """Whether a condition has stores alone on its sides, and those to some buffers are at the same places on both."""
+    yes, no = statement[2:4]
+    return (_sure_stores(yes, buffers).keys() == _sure_stores(no, buffers).keys() and _only_stores(yes, buffers) and _only_stores(no, buffers))
+
+
+def _only_stores(body, buffers):
+    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5], buffers) or s[0] == "if" and _is_partition(s, buffers) for s in body)

@@ -16,6 +16,9 @@ What a walk has seen decides how the next one reads it (`Known.learn`); `_tilela
 
 import json
 
+from ._tilelang_sets import has
+from ._tilelang_tree import bodies
+
 _FLIP = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 WAYS_MOST = 128  # values of a datum that are checked one by one
 _WRITES = ("writes", "updates", "adds")
@@ -34,11 +37,14 @@ class Known:
 
     def __init__(self):
         self.datums = {}  # terms of a sum: Datum
-        self.dropped = set()  # terms of sums that are none
+        self.dropped = set()  # terms of sums that are no data
         self.tiles = {}  # buffer: the form of the guards around all of its accesses
         self.plain = set()  # buffers that are written outside of guards alone
         self.fixed = set()  # loop variables that count places of guards
         self.bad = set()  # forms of guards whose places have no bounds
+        self.alike, self.turned = set(), set()  # loops whose rounds do the same but for what data chooses in each, and others
+        self.doubts = {}  # buffer: tensors whose data decides, by conditions without a name, whether it is read
+        self.asked = set()  # conditions on data that have a name, because order depends on them somewhere
 
     def named(self, name):
         """The datum of a name, or None."""
@@ -46,7 +52,21 @@ class Known:
 
     def learn(self, walk):
         """Takes over what a walk saw; whether that was new."""
-        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk)])
+        return any([self._dropped(walk), self._datums(walk.quotients), self._rooms(walk.rooms), self._guards(walk), self._rounds(walk)]) or self._doubts(walk)
+
+    def _rounds(self, walk):
+        """Conditions of one walk that the next knows from its first warp on, and loops in whose rounds data may choose."""
+        self.turned |= walk.turning
+        alike, asked = walk.seen - self.turned, self.asked | set(walk.unknowns)
+        new = (alike, asked) != (self.alike, self.asked)
+        self.alike, self.asked = alike, asked
+        return new
+
+    def _doubts(self, walk):
+        """Conditions that are left without a name when all others have theirs."""
+        doubts = {name: walk.doubts.get(name, set()) | self.doubts.get(name, set()) for name in {*walk.doubts, *self.doubts}}
+        new, self.doubts = doubts != self.doubts, doubts
+        return new
 
     def _dropped(self, walk):
         """A datum without a bound that is the rounds of no loop is left out again: there is no proof for all of its values, and one for
@@ -99,13 +119,16 @@ class Known:
 
     def rewritten(self, walk, tree):
         """An expression with datums as names."""
-        if not isinstance(tree, list) or not tree or not _has_load(tree):
+        if not isinstance(tree, list) or not tree or not has(tree, ("load",)):
             return tree
         kind, made = tree[0], None
         if kind == "//" and isinstance(tree[2], int) and tree[2] > 0:
             made = self._divided(walk, tree[1], tree[2])
         elif kind in _FLIP and len(tree) == 3:
             made = self._comparison(walk, kind, linear(walk, ["-", tree[1], tree[2]]))
+        elif kind == "select":
+            datum = self.datums.get(((json.dumps(tree), 1),))
+            made = walk.use_datum(datum) if datum is not None and (datum.by, datum.shift) == (1, 0) else None
         if made is not None:
             return made
         skip = 2 if kind in ("load", "call", "cast") else 1
@@ -160,10 +183,6 @@ def _moved(name, by):
     return ["+", name, by] if by else name
 
 
-def _has_load(tree):
-    return isinstance(tree, list) and bool(tree) and (tree[0] == "load" or any(_has_load(part) for part in tree[1:]))
-
-
 def linear(walk, tree):
     """(terms, number) of a sum of datums: terms are (text of a load, factor). None where there is something else in it."""
     if isinstance(tree, int):
@@ -174,6 +193,8 @@ def linear(walk, tree):
         name = walk.origins.get(tree[1]) if tree[2] == 0 else None  # of a variable: how it came about
         name = json.dumps(tree) if name is None and walk.is_same_for_all(tree) else name
         return (((name, 1),), 0) if name is not None else None
+    if tree[0] == "select" and walk.is_same_for_all(tree):  # of two numbers, by data
+        return ((json.dumps(tree), 1),), 0
     if tree[0] == "cast" and tree[1] in ("int32", "int64"):
         return linear(walk, tree[2])
     if tree[0] not in ("+", "-", "*"):
@@ -217,15 +238,31 @@ def guard_of(tree):
 # ---- loops -----------------------------------------------------------------------------------------------
 
 
+def every(body):
+    """Statements and those in them."""
+    for s in body:
+        yield s
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                yield from every(part)
+
+
+def plain(body):
+    """The statements without others in them, and what is computed for those with."""
+    for s in every(body):
+        if s[0] in ("store", "do", "let"):
+            yield s
+        else:
+            yield from (["do", part] for part in s[1:] if not (isinstance(part, list) and part and isinstance(part[0], list)))
+
+
 def stored(body):
     """The buffers that statements store to."""
     found = set()
     for s in body:
         if s[0] == "store":
             found.add(s[1])
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found |= stored(part)
+        found.update(*map(stored, bodies(s)))
     return found
 
 
@@ -239,6 +276,12 @@ def is_end(statement):
     return statement[0] == "do" and isinstance(statement[1], list) and statement[1][:2] in (["call", "break_loop"], ["call", "loop_break"])
 
 
+def has_end(statement):
+    """Whether a loop may end in a statement."""
+    return is_end(statement) or any(has_end(inner) for part in statement[1:] if isinstance(part, list) and part and isinstance(part[0], list)
+                                    for inner in part)
+
+
 def steps_of(body):
     """{variable: step} of variables that each round of a loop raises once, by a number, whatever happens in it."""
     found, count = {}, {}
@@ -247,9 +290,8 @@ def steps_of(body):
         for s in statements:
             if s[0] == "store":
                 count[s[1]] = count.get(s[1], 0) + 1
-            for part in s[1:]:
-                if isinstance(part, list) and part and isinstance(part[0], list):
-                    stores(part)
+            for inner in bodies(s):
+                stores(inner)
 
     stores(body)
     for s in body:

@@ -9,6 +9,7 @@ about in the same way from such data. Tensors of a kernel are taken to be differ
 import bisect
 import contextlib
 import hashlib
+import itertools
 import json
 
 from . import _tilelang_calls as _calls
@@ -17,8 +18,11 @@ from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
+from ._tilelang_tree import bodies
 
 _UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
+_CHOICES = 2  # rounds in a row in which data chooses: see `_choice`
+_CHOSEN_MOST = 8  # such values and others together that are 0 or 1
 UNROLLED_MOST = 32  # rounds of a loop that are written one by one
 
 
@@ -34,6 +38,10 @@ class Decides:
         self.uses, self.under, self.guard = {}, [], None  # accesses of buffers, and the conditions on data around them
         self.guard_loops, self.guard_begins, self.guard_counts, self.unbounded = {}, {}, {}, set()
         self.numbers, self.numbered, self.writers, self.at = {}, {}, {}, 0
+        self.around, self.begun = [], {}  # (variable, name, which one of its name) of the loops that stay loops
+        self.ends, self.sources = {}, {}  # loops that a number in shared memory ends (_tilelang_ends), and the warp that stores it
+        self.doubts = {}  # buffer: data that decides whether it is read
+        self.seen, self.turning, self.choices = set(), set(), set()  # loops, those with rounds of several kinds, and what data chooses in rounds
 
     def number(self, statements):
         """Numbers statements in the order of the program, and keeps for each buffer those that write it."""
@@ -47,9 +55,8 @@ class Decides:
             self.numbered[id(s)] = s
             for name in ({s[1]} if s[0] == "store" else set()) | _calls.written(self, [s]) if s[0] in ("store", "do", "let") else ():
                 self.writers.setdefault(name, []).append(self.numbers[id(s)])
-            for part in s[1:]:
-                if isinstance(part, list) and part and isinstance(part[0], list):
-                    self.number(part)
+            for inner in bodies(s):
+                self.number(inner)
 
     # ---- values -----------------------------------------------------------------------------
 
@@ -120,6 +127,7 @@ class Decides:
         """What variables came from is not known any more."""
         for name in names:
             self.origins.pop(name, None)
+            self.made.pop(name, None)
 
     def _opaque(self, tree):
         try:
@@ -156,7 +164,9 @@ class Decides:
 
     def _unknown(self, tree, name, kind):
         """A name for a value that data decides: one for all uses of the same expression."""
-        key = self._key(tree)
+        return self._named(self._key(tree), name, kind)
+
+    def _named(self, key, name, kind):
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()} | {datum.name for datum in self.known.datums.values()}
             made, number = name, 1
@@ -164,6 +174,76 @@ class Decides:
                 made, number = f"{name}_{number}", number + 1
             self.unknowns[key] = (made, kind)
         return self.unknowns[key][0]
+
+    def _doubt(self, statement, condition):
+        """Notes which buffers may be read under a condition, and what that is a condition on."""
+        reads = set()
+        _calls.buffers_of(self, [*statement[2], *statement[3]], reads, set())
+        for name in reads & set(self.shared):
+            self.doubts.setdefault(name, set()).add(frozenset(loaded(condition)))
+
+    def _is_doubtful(self, statement, condition):
+        """Whether what is stored under a condition may be read under one without a name, on the same data: then they may be the same one."""
+        writes = set()
+        _calls.buffers_of(self, [*statement[2], *statement[3]], set(), writes)
+        return any(frozenset(loaded(condition)) in self.known.doubts.get(name, ()) for name in writes)
+
+    def is_asked(self, key):
+        """Whether a condition has a name somewhere in the kernel."""
+        return key in self.unknowns or key in self.known.asked
+
+    def _choice(self, condition, orders):
+        """What data chooses for all threads together, in each round of the loops around, as a condition; None where it is not that. orders:
+        something under it synchronises.
+
+        Two rounds in a row have choices of their own, and the pairs repeat. Where rounds are alike, that covers all choices: in the rounds
+        between two accesses that meet, nothing orders them, and nothing writes what is read. Without those rounds, which may as well
+        be before or after, the two are in the same round or in neighbouring ones, in the same order or in none."""
+        found = self.even(condition)
+        loops = self.around[:found[1]] if found is not None else []
+        if not loops or len(loops) > 2 or any(var is None for var, _, _ in self.around) or len(self.around) != self.depth:
+            return None
+        alike = {name for _, name, _ in self.around} <= self.known.alike
+        if not alike and not orders:
+            return None
+        hints, turns = self.tree.get("hints", {}), list(itertools.product(range(_CHOICES), repeat=len(loops)))
+        key = json.dumps(["choice", found[0], [[hints.get(var, var), which] for var, _, which in loops]])
+        taken = {made for made, kind in self.unknowns.values() if kind != " any"}
+        if f"{key} {turns[0]}" not in self.unknowns and len(taken) + len(turns) > _CHOSEN_MOST:
+            return None
+        ways = []
+        for turn in turns:
+            rest = [f"{name} % {_CHOICES} == {number}" for (_, name, _), number in zip(loops, turn)]
+            ways.append(" and ".join([*rest, f"{self._named(f'{key} {turn}', 'data', '')} == 1"]))
+        if not alike:
+            self.note("a condition on data around synchronisation", f"all that it can be in {_CHOICES} rounds in a row, and those repeat")
+        self.choices.add(" or ".join(ways))
+        return " or ".join(ways)
+
+    @contextlib.contextmanager
+    def _in_rounds(self, var, name):
+        """The rounds of a loop that stays one."""
+        hint = self.tree.get("hints", {}).get(var, var)
+        self.begun[hint] = self.begun.get(hint, 0) + 1
+        self.around.append((var, name, self.begun[hint]))
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.around.pop()
+        self.seen.add(name)
+        if not all(self._is_alike(item, name) for item in self.out):
+            self.turning.add(name)
+
+    def _is_alike(self, item, name):
+        """Whether a statement of a round does the same in each, if data chooses the same."""
+        if isinstance(item, str):
+            known = item.startswith(("sync ", "fence", "commit ", "tensor mma")) or item.startswith("wait ") and " pending " in item
+            return known and name not in _sets.words(item)
+        if isinstance(item, tuple):
+            same = name not in _sets.words(item[1]) or item[1].startswith("if ") and item[1][3:] in self.choices
+            return same and all(self._is_alike(inner, name) for inner in (*item[2], *(item[3] or ())))
+        places = [text for access in item.accesses() if not isinstance(access, str) for text in (*access.offset.terms, access.tile)]
+        return " delivers " not in item.tail and " arrives " not in item.tail and not any(name in _sets.words(f"{text}") for text in places)
 
     # ---- rounds -----------------------------------------------------------------------------
 
@@ -189,25 +269,34 @@ class Decides:
         _, var, _, _, _, body = statement
         lets = [s for s in body if s[0] == "let"]
         parts = body[len(lets):]
-        if not parts or self.loops or not all(s[0] == "if" and not s[3] for s in parts) or not self.orders(body):
+        if not parts or self.loops or not all(s[0] == "if" and self._computes(s[3]) for s in parts) or not self.orders(body):
             return False
         kept, values = dict(self.lets), dict(self.scope.values)
         self.scope.bind(var, self.fresh(var), 0, None)
+        self.around.append((var, self.fresh(var), 0))
         for s in lets:
-            self.lets[s[1]] = self.value(s[2])
+            value = self.value(s[2])
+            self.lets[s[1]] = value if self._lasting(value) else self.as_data(value, s[1])
         conditions = [self.value(s[1]) for s in parts]
-        used, keys = _sets.all_names(conditions[0]), {self._key(["chosen", c, begin, extent]) for c in conditions}
+        forms = [self.even(condition) for condition in conditions]
+        self.around.pop()
+        used, keys = _sets.all_names(conditions[0]), {json.dumps(form) for form in forms}
         same = self.block_vars() | set(_sizes.names(self.tree))
         fixed = _sets.all_names(begin) | _sets.all_names(extent) <= same and self._lasting(["+", begin, extent])
-        chosen = (len(keys) == 1 and var in used <= same | {var} and fixed and "?" in _sets.names(conditions[0])
-                  and self._lasting(conditions[0]))
+        chosen = (len(keys) == 1 and forms[0] is not None and var in used <= same | {var} and fixed and "?" in _sets.names(conditions[0])
+                  and (self._lasting(conditions[0]) or not self.around))
         if chosen:
-            rounds = self._unknown(["chosen", conditions[0], begin, extent], "data_n", " any")
+            rounds = self._named(json.dumps(["chosen", forms[0][0], begin, extent]), "data_n", " any")
         self.lets, self.scope.values = kept, values
         if chosen:
             self.note(f"the loop over {self.fresh(var)}", "data chooses its rounds: any number of them")
+            self._change([inner for s in parts for inner in s[3]])  # what rounds that are not chosen compute
             self._counted_rounds(var, f"0..{rounds}", [*lets, *[inner for s in parts for inner in s[2]]], True)
         return chosen
+
+    def _computes(self, body):
+        """Whether statements do nothing but store to variables."""
+        return all(s[0] == "store" and self.is_variable(s[1]) and s[1] not in self.counters for s in body)
 
     def _counted_rounds(self, var, rounds, body, hidden=False):
         """A loop over rounds whose number is data. hidden: which value its variable has in a round is data, too."""
@@ -218,12 +307,15 @@ class Decides:
             turn = "turn__" + var
             self.scope.bind(turn, name, 0, None)
             self.lets[var] = ["call", "data", var]
-        self._loop_lines(f"for {name} in {rounds}", body, self.steps(body, turn))
+        self._loop_lines(f"for {name} in {rounds}", body, self.steps(body, turn), var)
         self.lets = lets
 
     def _ended_rounds(self, statement, begin, extent):
         """A loop that data ends early: all of its rounds, or so many and the part of one more up to the break."""
         _, var, _, _, _, body = statement
+        if id(statement) in self.ends:
+            self._told_rounds(statement, begin, extent, self.ends[id(statement)])
+            return True
         ends = [n for n, s in enumerate(body) if _data.is_break(s)]
         if not ends:
             return False
@@ -242,6 +334,21 @@ class Decides:
         self.scope.bind(rounds, rounds, 0, extent)
         self._counted_rounds(var, f"0..min({rounds} + 1, {extent})", [*first, ["if", ["<", var, rounds], rest, []]])
         return True
+
+    def _told_rounds(self, statement, begin, extent, end):
+        """A loop that ends in the round in which one thread stored that, or in a later one."""
+        _, var, _, _, _, body = statement
+        if begin != 0 or not isinstance(extent, int) or self.loops:
+            raise Unsupported(f"a loop over '{var}' of {extent} that '{end.buffer}' ends")
+        if end.stores and (len(self.lanes) > 1 or self.sources.setdefault((self.block, end.buffer), self.warp) != self.warp):
+            raise Unsupported(f"a loop over '{var}' that '{end.buffer}' ends, which more than one thread stores")
+        few = extent <= _data.WAYS_MOST
+        rounds = self._unknown(["told", end.buffer], "data_end", f"in 0..{extent + 1} = {extent}" if few else " any")
+        self.note(f"the loop over {self.fresh(var)}", f"'{end.buffer}' ends it, after any number of rounds, which is the same for all warps" + (
+            "" if few else f"; not all of its {extent} are needed"))
+        self.scope.bind(rounds, rounds, 0, extent if few else None)
+        last, count = (["+", rounds, end.shift] if end.shift else rounds), f"{rounds} + {end.shift + 1}"
+        self._counted_rounds(var, f"0..min({count}, {extent})" if few else f"0..{count}", end.rounds(body, ["<", var, last]))
 
     def _bounds(self, name, begin, extent, limit=None):
         """The begin of a loop and how many rounds it has; limit: the most where they are data."""
@@ -346,11 +453,10 @@ def _around(body, statement, loop=None, conditions=()):
         inner = (loop, (*conditions, s[1]) if s[0] == "if" else conditions)
         if s[0] in ("for", "while"):
             inner = (f"the loop over '{s[1]}'" if s[0] == "for" else "a while loop", ())
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found = _around(part, statement, *inner)
-                if found is not None:
-                    return found
+        for part in bodies(s):
+            found = _around(part, statement, *inner)
+            if found is not None:
+                return found
     return None
 
 

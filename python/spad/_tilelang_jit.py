@@ -22,7 +22,7 @@ def jit_of(function):
 
 
 def is_function(function):
-    """A Python function, also below functools.cache and other wrappers that say what they wrap; a prim_func is none."""
+    """A Python function, also below functools.cache and other wrappers that say what they wrap; a prim_func is not one."""
     return callable(function) and inspect.isfunction(inspect.unwrap(function))
 
 

@@ -189,7 +189,7 @@ def load(function, target=None, block=None, name=None, pass_configs=None, argume
             raise TypeError(_tree.WHAT + f", not {function!r}")
         if hasattr(function, "record"):
             raise TypeError(_tree.WHAT + "; a prim_func of spad.tilelang is recorded: function.record(target)")
-        trees = _tree.of_prim_func(function, _arch(target or _jit.arch_of(function)), pass_configs, arguments)
+        trees = _tree.of_prim_func(function, _arch(_jit.arch_of(function) if target is None else target), pass_configs, arguments)
     found = [tree for tree in trees if name is None or tree.get("name") == name]
     if len(found) != 1:
         names = ", ".join(str(tree.get("name")) for tree in trees) or "none"
@@ -229,7 +229,8 @@ def _of_tree(tree, block, sizes):
         raise Unsupported("a block whose number of threads is not a constant")
     assumed, known = {}, _data.Known()
     body = json.loads(json.dumps(tree["body"]))  # each statement is an object of its own: it has a place
-    own = {**tree, "body": _conditions.with_returns(_conditions.with_parities(_conditions.with_numbers(body, tree["threads"])))}
+    body = _conditions.with_flags(_conditions.with_parities(_conditions.with_numbers(body, tree["threads"])))
+    own = {**tree, "body": _conditions.with_returns(body)}
     while True:
         walk = Walk(_sizes.with_sizes(own, {**assumed, **sizes}), block, known)
         try:

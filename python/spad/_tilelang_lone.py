@@ -18,8 +18,9 @@ from . import _tilelang_calls as _calls
 from . import _tilelang_data as _data
 from . import _tilelang_decide as _decide
 from . import _tilelang_sets as _sets
-from ._tilelang_conditions import THREADS, conjunction
+from ._tilelang_conditions import THREADS, conjunction, of_threads
 from ._tilelang_tickets import ADDS
+from ._tilelang_tree import bodies
 
 _BITS = 16  # of a number of times in a value
 _TIMES_MOST = 1 << _BITS - 2
@@ -134,7 +135,7 @@ class Lone:
         _, var, begin, extent, _, body = s
         self._change([["do", begin], ["do", extent]])
         begin, extent = _sets.replace(begin, self.lets), _sets.replace(extent, self.lets)
-        short = isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not _has_end(s)
+        short = isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not _data.has_end(s)
         if short and sum(loop for _, _, loop in self.around) < _NEST_MOST and _decide.shifts(body, var):
             kept = dict(self.lets)
             for value in range(begin, begin + extent):
@@ -217,10 +218,10 @@ class Lone:
 
     def _numbers(self, tree):
         """An expression of threads, for each of those that take part; None: it is of something else."""
-        if _has_data(tree) or not _sets.all_names(tree) <= set(THREADS):
+        if _sets.has(tree, _sets.DATA) or not _sets.all_names(tree) <= set(THREADS):
             return None
         with contextlib.suppress(_sets.Opaque, ArithmeticError):
-            run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))  # numbers and names with a prefix
+            run = of_threads(tree)
             return [int(run(*self.threads[lane])) for lane in self.lanes]
         return None
 
@@ -285,7 +286,7 @@ class Lone:
             for s in statements[at + 1:]:
                 if self._meets(s):
                     return True
-                if self._writes([s], buffers) or _has_end(s):
+                if self._writes([s], buffers) or _data.has_end(s):
                     return False
             if loop:
                 return False
@@ -338,20 +339,10 @@ def _ordered(part):
     return (part[0], part[1], part[2]) if part[0][0] == "<" else ("<" + part[0][1:], part[2], part[1])
 
 
-def _has_data(tree):
-    return isinstance(tree, list) and bool(tree) and (tree[0] in ("load", "call", "f", "ramp") or any(_has_data(part) for part in tree[1:]))
-
-
 def _may_choose(walk, body):
     """Whether data decides whether something is stored to shared memory."""
-    return any(s[0] == "if" and _has_data(s[1]) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
-               or any(_may_choose(walk, part) for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)) for s in body)
-
-
-def _has_end(s):
-    """Whether a loop may end in a statement."""
-    return _data.is_end(s) or any(_has_end(inner) for part in s[1:] if isinstance(part, list) and part and isinstance(part[0], list)
-                                  for inner in part)
+    return any(s[0] == "if" and _sets.has(s[1], _sets.DATA) and any(inner[0] == "store" and inner[1] in walk.shared for inner in s[2])
+               or any(_may_choose(walk, inner) for inner in bodies(s)) for s in body)
 
 
 def _changed(walk, body):

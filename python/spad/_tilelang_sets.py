@@ -13,6 +13,7 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<
           "!=": "!=", "and": "and", "or": "or", "&": "&", "|": "|", "^": "^", "<<": "<<", ">>": ">>"}
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
+DATA = ("load", "call", "f", "ramp")  # kinds of expressions that are data
 GROUPS_MOST = 64  # symbolic offsets of one access
 LENGTH_MOST = 64  # numbers, names and operators of an expression of the kernel language
 RUNS_MOST = 2048  # runs of bytes of one access
@@ -22,13 +23,18 @@ class Opaque(Exception):
     """A value that is not a number of the kernel: it comes from data, or has no form in the kernel language."""
 
 
+def has(tree, kinds):
+    """Whether an expression is of one of these kinds, or has one in it that is."""
+    return isinstance(tree, list) and bool(tree) and (tree[0] in kinds or any(has(part, kinds) for part in tree[1:]))
+
+
 def names(tree):
     """The variables of an expression; "?" stands for data."""
     if isinstance(tree, str):
         return {tree}
     if not isinstance(tree, list):
         return set()
-    if tree[0] in ("load", "call", "f", "ramp"):
+    if tree[0] in DATA:
         return {"?"}.union(*[names(part) for part in tree[1:] if isinstance(part, list)])
     if tree[0] == "s":
         return set()

@@ -105,12 +105,16 @@ def _umma(walk, args, _, registers=False, scales=None):
             op.reads += _tmem_parts(walk, name, 0, 128, column, -(-size // 32), block)
         parts += _tmem_parts(walk, args[5], 0, lanes, args[6], columns, block)
     op.tail = _calls.matrix_cost(walk, rows * n * depth, bits)
-    first = _first(walk, args[8])
+    _accumulate(walk, op, parts, _first(walk, args[8]))
+
+
+def _accumulate(walk, op, parts, goes_on):
+    """Emits a product whose sum is in parts of tensor memory, and goes on with what is there or starts anew, as an expression says."""
     again = Op(op.engine, op.name, op.tail)
     again.reads, again.updates = list(op.reads), parts
     op.writes = parts
     try:
-        zero = walk.scope.condition(first, False)
+        zero = walk.scope.condition(goes_on, False)
     except Opaque:
         zero = None
     if zero == [[]]:

@@ -63,7 +63,7 @@ class Tickets:
 
     def on_let(self, s):
         self._look(s[2])
-        if not _has(s[2], ("load", "call")):
+        if not _sets.has(s[2], ("load", "call")):
             self.lets[s[1]] = _sets.replace(s[2], self.lets)
 
     def on_if(self, s):
@@ -167,7 +167,7 @@ class Tickets:
             if found is not None and self.given.get(found.buffer):
                 self.held[var] = {"counter": found.buffer, "index": found.index, "path": self._keys(), "reads": self._read_by_path(),
                                   "given": self.given[found.buffer][-1]}
-        elif value[0] == "load" and value[1] in self.walk.shared and not _has(value[2], ("load", "call")):
+        elif value[0] == "load" and value[1] in self.walk.shared and not _sets.has(value[2], ("load", "call")):
             self.counts[var] = {"counter": value[1], "index": value[2], "path": self._keys(), "reads": self._read_by_path()}
 
     def _counter(self, args):
@@ -340,7 +340,7 @@ def _minus(left, right):
 def _is_fixed(form):
     """Whether a sum is the same for all threads: nothing in it is data or a number of a thread."""
     terms = [json.loads(key) for key in form if key]
-    return not any(_has(term, ("load", "call")) or _sets.all_names(term) & set(THREADS) for term in terms)
+    return not any(_sets.has(term, ("load", "call")) or _sets.all_names(term) & set(THREADS) for term in terms)
 
 
 def _bare(tree):
@@ -361,10 +361,6 @@ def _is_sum(tree):
 
 def _is_counter(dtype):
     return dtype in ("int32", "uint32", "int64", "uint64")
-
-
-def _has(tree, kinds):
-    return isinstance(tree, list) and bool(tree) and (tree[0] in kinds or any(_has(part, kinds) for part in tree[1:]))
 
 
 def _most(tree, var, room):

@@ -294,6 +294,11 @@ _FIELDS = {"name": str, "arch": str, "body": list, "buffers": dict, "shared": di
 DEPTH_MOST = 200
 
 
+def bodies(statement):
+    """The lists of statements in a statement, but for empty ones."""
+    return [part for kind, part in zip(STATEMENTS[statement[0]], statement[1:]) if kind == "b" and part]
+
+
 def validate(tree):
     """Raises an ArgumentError where a tree is not one that `of_function` could have made."""
     if tree.get("format") != FORMAT:

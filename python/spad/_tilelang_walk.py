@@ -13,17 +13,21 @@ from . import _spad
 from . import core
 from . import _tilelang_calls as _calls
 from . import _tilelang_cluster as _cluster
+from . import _tilelang_data as _data
 from . import _tilelang_decide as _decide
+from . import _tilelang_ends as _ends
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
 from ._tilelang_calls import Unsupported
-from ._tilelang_conditions import THREADS as _THREADS, Conditions
+from ._tilelang_conditions import THREADS as _THREADS, Conditions, of_threads
 from ._tilelang_data import stored as _stored
 from ._tilelang_decide import Decides
+from ._tilelang_even import Even
 from ._tilelang_lone import Lone
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_tickets import Tickets
+from ._tilelang_tree import bodies
 from ._tilelang_write import ANY_ROUNDS, Access, Op, is_again
 
 _WARP = 32
@@ -43,7 +47,7 @@ def _is_one_store(body):
     return len(body) == 1 and (body[0][0] == "store" or (body[0][0] == "for" and _is_one_store(body[0][5])))
 
 
-class Walk(Conditions, Decides):
+class Walk(Conditions, Decides, Even):
     """The walk of one function, warp by warp."""
 
     def __init__(self, tree, block=None, known=None):
@@ -73,8 +77,7 @@ class Walk(Conditions, Decides):
         self.tmem_used = "ptx_init_tensor_memory" in json.dumps(tree["body"])
         self.registers = None
         self.notes = {}
-        self.order = {}
-        self.touched = {}
+        self.order, self.fed = {}, {}  # by identity, with the statements: that of statements which are gone is given again
         self.footprints = {}
         self.narrowed = []  # bounds of variables in the conditions around
         self.tracked = _calls.tracked(tree)
@@ -162,11 +165,13 @@ class Walk(Conditions, Decides):
     # ---- running a warp ----------------------------------------------------------------------
 
     def run(self):
-        """The agents, a list of (name, statements, registers) each."""
+        """The agents: (name, statements, registers, threads) of each."""
         self.bodies = []  # kept: what is known of statements goes by their identity
         for self.block in range(self.blocks):
             body = _cluster.with_rank(self.tree, self._rank())
             self.bodies.append(body)
+            self.ends = _ends.ends_of(self, body)
+            self.start_even(body)
             if self.blocks == 1:  # a block of a cluster may reach the memory of another
                 self.tickets = Tickets(self, body)
                 self.lone = Lone(self, body, {rows.buffer for _, rows in self.tickets.stores.values()}).stores
@@ -193,7 +198,7 @@ class Walk(Conditions, Decides):
         self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
         self.registers, self.whole = None, len(self.lanes)
         self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
-        self.copies, self.origins = {}, {}
+        self.copies, self.origins, self.begun, self.made = {}, {}, {}, {}
         self.out = []
         self.may = False
         kept = dict(self.lets)
@@ -210,7 +215,9 @@ class Walk(Conditions, Decides):
         if not self.lanes:
             return
         self.at = self.numbers.get(id(statement), self.at)
+        outcome = self.outcome(statement)
         getattr(self, "on_" + statement[0])(statement)
+        self.made.update(outcome)
 
     def on_attr(self, statement):
         self.body(statement[2])
@@ -221,7 +228,7 @@ class Walk(Conditions, Decides):
             self.lets[statement[1]] = value  # a place, which nothing is read from here
             return
         self.loads(statement[2], "let")
-        self.lets[statement[1]] = value if self._lasting(value) else ["call", "data"]
+        self.lets[statement[1]] = value if self._lasting(value) else self.as_data(value, statement[1])
 
     def value(self, tree):
         """An expression with let variables and known local variables written out, and data by its name."""
@@ -254,11 +261,11 @@ class Walk(Conditions, Decides):
     def _counted(self, statement):
         """A while loop over a variable that grows by a constant up to a bound is a loop that counts its rounds."""
         _, condition, body = statement
-        grows = _growing(body)
+        grows = _data.steps_of(body)
         if not isinstance(condition, list) or condition[0] != "<" or not isinstance(condition[1], list) or condition[1][:1] != ["load"]:
             return False
         var, bound = condition[1][1], self.value(condition[2])
-        if condition[1][2] != 0 or var not in grows or grows[var] <= 0 or var not in self.local or _stored(body) & _loaded(condition[2]):
+        if condition[1][2] != 0 or var not in grows or grows[var] <= 0 or var not in self.local or _stored(body) & _decide.loaded(condition[2]):
             return False
         first, step = self.local[var], grows[var]
         rounds = f"{self.fresh(var)}_rounds"
@@ -303,17 +310,16 @@ class Walk(Conditions, Decides):
 
     def orders(self, body):
         """Whether statements synchronise, so that a loop around them has to stay one."""
-        key = id(body)
-        if key not in self.order:
-            self.order[key] = any(self._orders_one(s) for s in body)
-        return self.order[key]
+        if id(body) not in self.order:
+            self.order[id(body)] = (any(self._orders_one(s) for s in body), body)
+        return self.order[id(body)][0]
 
     def _orders_one(self, s):
         if s[0] == "do" and isinstance(s[1], list) and s[1][0] == "call":
             return _calls.is_order(s[1][1], s[1][2:])
         if s[0] == "store":
             return _calls.stores_order(self, s)
-        return any(self.orders(part) for part in s if isinstance(part, list) and part and isinstance(part[0], list))
+        return any(self.orders(inner) for inner in bodies(s))
 
     def on_for(self, statement):
         _, var, begin, extent, kind, body = statement
@@ -363,7 +369,7 @@ class Walk(Conditions, Decides):
         if count.terms and self.known.named(next(iter(count.terms))) is None and any(
                 kind == " any" for made, kind in self.unknowns.values() if made in count.terms):
             self.endless.add(name)
-        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
+        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})}, var)
 
     def _hint(self, tree):
         """What to pass for an exact reading, where a dynamic size makes an expression data."""
@@ -380,15 +386,14 @@ class Walk(Conditions, Decides):
                 return name
         return name
 
-    def _loop_lines(self, head, body, known=None):
-        """A loop; known: what local variables hold at the start of a round."""
+    def _loop_lines(self, head, body, known=None, var=None):
+        """A loop; known: what local variables hold at the start of a round; var: its variable in the program."""
         outer, self.out = self.out, []
         state = dict(self.local)
         self._change(body)
         self.local.update(known or {})
-        self.depth += 1
-        self.body(body)
-        self.depth -= 1
+        with self._in_rounds(var, head.split()[1]):
+            self.body(body)
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
         self._forget(_stored(body))
         if self.out and all(is_again(item, head.split()[1]) for item in self.out):
@@ -402,6 +407,7 @@ class Walk(Conditions, Decides):
         store, what its variable came from stays: before the loop, and the text of store and loop, is all that decides its value."""
         for key in _stored(body):
             self.local.pop(key, None)
+            self.made.pop(key, None)
         if not _is_one_store(body):
             self._forget(_stored(body))
 
@@ -420,7 +426,7 @@ class Walk(Conditions, Decides):
     def _uniform(self, tree):
         """A number where an expression of threads is the same for all of the warp."""
         if isinstance(tree, list) and _sets.names(tree) & set(_THREADS) and _sets.names(tree) <= set(_THREADS):
-            run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(tree))
+            run = of_threads(tree)
             found = {int(run(*lane)) for lane in self.lanes}
             if len(found) == 1:
                 return found.pop()
@@ -429,12 +435,11 @@ class Walk(Conditions, Decides):
     def _feeds(self, body):
         """Whether statements read shared memory and write it: then their order matters, also for different buffers, which
         may share bytes."""
-        key = ("feeds", id(body))
-        if key not in self.touched:
+        if id(body) not in self.fed:
             reads, writes = set(), set()
             _calls.buffers_of(self, body, reads, writes)
-            self.touched[key] = bool(reads & set(self.shared)) and bool(writes & set(self.shared))
-        return self.touched[key]
+            self.fed[id(body)] = (bool(reads & set(self.shared)) and bool(writes & set(self.shared)), body)
+        return self.fed[id(body)][0]
 
     def writes_on_chip(self, body):
         reads, writes = set(), set()
@@ -461,6 +466,7 @@ class Walk(Conditions, Decides):
 
     def on_store(self, statement):
         _, buffer, index, value = statement
+        self.made.pop(buffer, None)
         if buffer in self.counters:
             self._count(buffer, value)
             return
@@ -574,17 +580,19 @@ class Walk(Conditions, Decides):
         except Opaque as why:
             self._whole(home, buffer, tile, str(why), block)
             return
-        size = self.size(buffer)
         for offset, runs in groups:
-            if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
-                runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
-                self.note(f"'{buffer}'", "an access that reaches outside is cut off")
-            if runs and self._room(offset, runs, size, buffer):
-                home.append(Access(buffer, offset, runs, tile, block=block))
-            elif runs and not self._inside(offset, runs, size):
-                self._whole(home, buffer, tile, "a place that a condition keeps inside of it", block)
-            elif runs:
-                home.append(Access(buffer, offset, runs, tile, block=block))
+            self._add(home, buffer, offset, runs, tile, block)
+
+    def _add(self, home, buffer, offset, runs, tile, block):
+        """Adds an access to runs of bytes at an offset: those that are in the buffer, and any of it where that is not sure."""
+        size = self.size(buffer)
+        if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
+            runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
+            self.note(f"'{buffer}'", "an access that reaches outside is cut off")
+        if runs and (self._room(offset, runs, size, buffer) or self._inside(offset, runs, size)):
+            home.append(Access(buffer, offset, runs, tile, block=block))
+        elif runs:
+            self._whole(home, buffer, tile, "a place that a condition keeps inside of it", block)
 
     def _inside(self, offset, runs, size):
         """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known; those of rounds of any
@@ -695,25 +703,6 @@ def _known(tree, local):
     return [tree[0]] + [_known(part, local) for part in tree[1:]]
 
 
-def _growing(body):
-    """{variable: constant} of local variables that every round of a loop changes once, by adding a constant."""
-    every = [s for s in body if s[0] == "store"]
-    found = {}
-    for s in every:
-        grows = s[2] == 0 and isinstance(s[3], list) and s[3][:2] == ["+", ["load", s[1], 0]] and isinstance(s[3][2], int)
-        if grows and sum(other[1] == s[1] for other in every) == 1:
-            found[s[1]] = s[3][2]
-    inner = [s for s in body if s[0] != "store"]
-    return {name: more for name, more in found.items() if name not in _stored(inner)}
-
-
-def _loaded(tree):
-    """Names of the buffers that an expression reads."""
-    if not isinstance(tree, list):
-        return set()
-    return {tree[1]} | _loaded(tree[2]) if tree[0] == "load" else set().union(*[_loaded(part) for part in tree[1:]])
-
-
 def _waits_for_one(body):
     """Whether one of some statements waits for a phase whose parity is a constant."""
     return any(s[0] == "do" and s[1][:2] == ["call", "mbarrier_wait_parity"] and isinstance(s[1][3], int) for s in body)
@@ -725,9 +714,8 @@ def _lets(body):
     for s in body:
         if s[0] == "let":
             found[s[1]] = _sets.replace(s[2], found)
-        for part in s[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
-                found.update((name, _sets.replace(value, found)) for name, value in _lets(part).items())
+        for inner in bodies(s):
+            found.update((name, _sets.replace(value, found)) for name, value in _lets(inner).items())
     return found
 
 

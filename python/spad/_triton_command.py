@@ -5,17 +5,16 @@ import argparse
 import importlib
 import sys
 
-from . import _spad
 from . import triton as st
-from ._program_command import function_at, pairs, saved_at, values
+from ._program_command import function_at, joined, numbers, pairs, run, said, saved_at, shown, sizes, values
 
 
 def stages(text):
     """3, or 1..5."""
-    first, dots, last = text.partition("..")
-    if not first.isdigit() or (dots and not last.isdigit()):
+    found = [int(text)] if text.isdecimal() else numbers(text)
+    if found is None or found[0] < 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of stages: 3, or 1..5")
-    return list(range(int(first), int(last or first) + 1))
+    return found
 
 
 def constants(text):
@@ -43,7 +42,7 @@ def _parser():
     parser.add_argument("--stages", type=stages, default=[None], metavar="N or N..M",
                         help="(default: those of Triton, or of the configuration)")
     parser.add_argument("--warps", type=int, help="(default: those of Triton, or of the configuration)")
-    parser.add_argument("-D", dest="sizes", type=values, action="append", default=[], metavar="NAME=N",
+    parser.add_argument("-D", dest="sizes", type=sizes, action="append", default=[], metavar="NAME=N",
                         help="a size, for what cannot stay symbolic")
     parser.add_argument("-o", "--output", help="the file of a report; with several stages, one for each")
     return parser
@@ -51,15 +50,12 @@ def _parser():
 
 def _show(command, kernel):
     """(text, exit status)."""
-    if command == "check":
-        check = kernel.check()
-        return check.text(), 0 if check else 1
     if command == "plan":
         layout = kernel.layout()
         return layout.text(), 0 if layout.fits else 1
     if command == "ttgir":
         return kernel.ttgir, 0
-    return kernel.text() if command == "text" else kernel.sim().text(), 0
+    return shown(command, kernel)
 
 
 def _tell(kernel):
@@ -68,7 +64,7 @@ def _tell(kernel):
     for text in (kernel.unplaced and f"without Triton's addresses: {kernel.unplaced}",
                  info["unrolled"] and f"run with its sizes, without loops: no expression for {info['reason']}",
                  info["scratch"] and f"scratch memory of operations has no size in the text: {info['scratch']}",
-                 info["approximated"] and f"data decides, and here {info['approximated']}",
+                 info["approximated"] and f"data decides; it is assumed that {info['approximated']}",
                  info["skipped"] and f"with these sizes and this program_id, {info['skipped']}",
                  info["blocks"] > 1 and (f"what all {info['blocks']} blocks of a cluster do together" if info["together"]
                                          else f"what each of {info['blocks']} blocks of a cluster does")):
@@ -82,32 +78,44 @@ def _save(kernel, output, stage, several):
     return path
 
 
-def main(arguments):
-    """The status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for wrong usage."""
-    options = _parser().parse_args(arguments)
-    if options.command == "report" and not options.output:
-        print("spad triton: a report needs a file: -o FILE.html", file=sys.stderr)
-        return 2
-    sizes = {name: value for given in options.sizes for name, value in given.items()}
-    kernels, status = [], 0
-    try:
-        function = function_at(options.kernel)
-        for stage in options.stages:
-            kernels.append(st.load(function, options.signature, options.constexprs, target=options.target,
-                                   num_stages=stage, num_warps=options.warps, sizes=sizes, config=options.config))
-    except (ImportError, OSError, TypeError, ValueError, RuntimeError, _spad.Error) as error:
-        print(f"spad triton: {error}", file=sys.stderr)
-        return 2
-    for stage, kernel in zip(options.stages, kernels):
+def _loaded(options):
+    """[(stage, kernel), ...], one for each number of stages."""
+    function = function_at(options.kernel)
+    return [(stage, st.load(function, options.signature, options.constexprs, target=options.target, num_stages=stage,
+                            num_warps=options.warps, sizes=joined(options.sizes), config=options.config))
+            for stage in options.stages]
+
+
+def _told(error, path):
+    """As said; of Triton's compiler with the line of the kernel, of the function that the error is in."""
+    inner, found = error, None
+    while inner is not None:
+        found = inner if getattr(inner, "node", None) is not None and getattr(inner, "src", None) else found
+        inner = inner.__cause__
+    if found is None:
+        return said(error, path)
+    line = found.src.splitlines()[found.node.lineno - 1].strip()
+    return f"{found.error_message or type(found).__name__}: {line}"
+
+
+def _answered(options, made):
+    """Prints what is asked for; the status of the process."""
+    status, several = 0, len(made) > 1
+    for stage, kernel in made:
         _tell(kernel)
         if options.command == "report":
-            print(_save(kernel, options.output, stage, len(kernels) > 1))
+            print(_save(kernel, options.output, stage, several))
         elif options.command != "compare":
             text, failed = _show(options.command, kernel)
-            if len(kernels) > 1:
+            if several:
                 print(f"with {stage} stages:")
             print(text, end="" if text.endswith("\n") else "\n")
             status = max(status, failed)
-    if options.command in ("compare", "report") and (len(kernels) > 1 or options.command == "compare"):
-        print(st.compare(*kernels), end="")
+    if options.command == "compare" or options.command == "report" and several:
+        print(st.compare(*[kernel for _, kernel in made]), end="")
     return status
+
+
+def main(arguments):
+    """The status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for wrong usage."""
+    return run("spad triton", _parser().parse_args(arguments), ("report",), _loaded, _answered, _told)

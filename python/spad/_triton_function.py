@@ -85,7 +85,8 @@ def read_type(name, word):
     if base in _OTHER_WORDS or kind.strip().endswith("*"):
         right = f"{'*' if '*' in kind else ''}{_OTHER_WORDS.get(base, base)}"
         raise ValueError(f"'{word}', the type of argument '{name}', is no type of Triton: '{right}'")
-    if base not in _TYPES and not re.fullmatch(r"tensordesc<.*>", base):
+    tile = re.fullmatch(r"tensordesc<(\w+)\[\d[\d, ]*\].*>", base)
+    if (tile[1] if tile else base) not in _TYPES:
         raise ValueError(f"'{word}', the type of argument '{name}', is no type of Triton: 'i32', 'fp32', '*fp16:16', "
                          "'tensordesc<fp16[128, 64]>'")
     if colon and not multiple.strip().isdigit():

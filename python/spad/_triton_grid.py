@@ -264,7 +264,7 @@ def text_of(text, warps, registers, shares, cached, moves):
     lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes)]
     lines, found = _through_registers(lines)
     lines = _with_threads(lines, shapes)
-    words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
+    words = ("kernel", "assume", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
     if found:
         at = next((i for i, line in enumerate(lines) if line.startswith(("unit ", "group ", "tensor "))), body)

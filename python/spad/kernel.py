@@ -462,6 +462,10 @@ class Kernel:
         """How many blocks the grid has, of which the kernel describes one."""
         self.line(f"grid {_number(blocks)}")
 
+    def assume(self, text):
+        """What a proof about the kernel rests on, as a clause: "the loop in line 7 has 3 rounds"."""
+        self.line(f"assume {_quoted(text)}")
+
     def cluster(self, blocks):
         """The agents are those of several blocks of a cluster."""
         self.line(f"cluster {_number(blocks)}")

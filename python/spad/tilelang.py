@@ -664,7 +664,7 @@ def gemm(A, B, C, transpose_A=False, transpose_B=False, clear_accum=False, **unu
 
 def _barrier_step(form, barrier):
     if not isinstance(barrier, (_record.Barrier, _record.BarrierPlace)):
-        raise Uncovered("a barrier that is none of T.alloc_barrier")
+        raise Uncovered("a barrier that T.alloc_barrier did not make")
     _record.need().say(form, barrier)
 
 

@@ -108,6 +108,12 @@ def _add(passes, name, manager, *arguments):
     raise Unplaced(f"this Triton's {name} takes other arguments")
 
 
+def _need(passes, name, manager, *arguments):
+    """Adds a pass that there is no answer without."""
+    if not _add(passes, name, manager, *arguments):
+        raise Unplaced(f"this Triton has no pass '{name}'")
+
+
 class _Passes:
     """Triton's own passes for addresses, on copies of a text for one chip."""
 
@@ -138,8 +144,7 @@ class _Passes:
     def _add_addresses(self, manager):
         _add(self.passes.ttgpuir, "add_combine_tensor_select_and_if", manager)
         _add(self.passes.ttgpuir, "add_allocate_warp_groups", manager, False)
-        if not _add(self.nvidia.passes.ttgpuir, "add_allocate_shared_memory_nv", manager, self.chip, 86):
-            raise Unplaced("this Triton has no pass 'add_allocate_shared_memory_nv'")
+        _need(self.nvidia.passes.ttgpuir, "add_allocate_shared_memory_nv", manager, self.chip, 86)
 
     def _add_barriers(self, manager):
         _add(self.nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
@@ -147,43 +152,37 @@ class _Passes:
         _add(self.nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
         return _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
 
-    def run(self, text, barriers=True):
-        """The text after the passes; those for shared memory only without barriers."""
+    def _add_conversion(self, manager):
+        _need(self.passes.convert, "add_scf_to_cf", manager)
+        _add(self.passes.ttgpuir, "add_allocate_global_scratch_memory", manager)
+        _need(self.nvidia.passes.ttgpuir, "add_to_llvmir", manager, self.chip, 86)
+
+    def _after(self, text, add, what):
+        """The text after passes, and what add(manager) gave."""
         try:
             module = self._module(text)
             manager = self.ir.pass_manager(module.context)
-            self._add_addresses(manager)
-            complete = barriers and self._add_barriers(manager)
+            added = add(manager)
             try:
                 manager.run(module, "spad")
             except TypeError:
                 manager.run(module)
         except (AttributeError, RuntimeError, TypeError) as error:
-            raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-        text = self._text(module)
-        return _marked(text) if complete else text
+            raise Unplaced(f"Triton's {what} failed: {error}") from error
+        return module.str() if hasattr(module, "str") else str(module), added
 
-    @staticmethod
-    def _text(module):
-        return module.str() if hasattr(module, "str") else str(module)
+    def run(self, text, barriers=True):
+        """The text after the passes; those for shared memory only without barriers."""
+        def add(manager):
+            self._add_addresses(manager)
+            return barriers and self._add_barriers(manager)
+
+        text, complete = self._after(text, add, "passes for addresses")
+        return _marked(text) if complete else text
 
     def convert(self, text):
         """The text after the conversion to LLVM, which has addresses."""
-        try:
-            module = self._module(text)
-            manager = self.ir.pass_manager(module.context)
-            if not _add(self.passes.convert, "add_scf_to_cf", manager):
-                raise Unplaced("this Triton has no pass 'add_scf_to_cf'")
-            _add(self.passes.ttgpuir, "add_allocate_global_scratch_memory", manager)
-            if not _add(self.nvidia.passes.ttgpuir, "add_to_llvmir", manager, self.chip, 86):
-                raise Unplaced("this Triton has no pass 'add_to_llvmir'")
-            try:
-                manager.run(module, "spad")
-            except TypeError:
-                manager.run(module)
-        except (AttributeError, RuntimeError, TypeError) as error:
-            raise Unplaced(f"Triton's conversion to LLVM failed: {error}") from error
-        return self._text(module)
+        return self._after(text, self._add_conversion, "conversion to LLVM")[0]
 
 
 def _marked(text):
@@ -283,6 +282,7 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     placed: with the addresses, fences and barriers of Triton's own passes where they can be run;
     k.unplaced says why not."""
     file, text = "<ttgir>", None
+    target = "H100" if target is None else target
     if hasattr(kernel, "asm"):
         text = kernel.asm["ttgir"]
     elif isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "\n" not in kernel):
@@ -294,14 +294,14 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     elif signature is None:
         raise TypeError("a function needs its signature: load(function, {'a': '*fp16', 'K': 'i32'}, {'BK': 64})")
     else:
-        kernel = _compiled(kernel, signature, constexprs, target or "H100",
+        kernel = _compiled(kernel, signature, constexprs, target,
                            {"num_stages": num_stages, "num_warps": num_warps, **options})
         text = kernel.asm["ttgir"]
     why = None
     if placed and "allocation.offset" not in text:
         chip = re.search(r'ttg\.target = "cuda:(\d+)"', text)
         try:
-            text = place(text, int(chip[1]) if chip else (target or "H100"))
+            text = place(text, int(chip[1]) if chip else target)
         except Unplaced as error:
             why = str(error)
     made = TritonKernel.read(text, file, sizes)

@@ -21,6 +21,7 @@ class _Info(TypedDict):
     scratch: str
     approximated: str
     skipped: str
+    together: bool
 
 class Unplaced(Exception): ...
 

@@ -8,7 +8,7 @@
  *                                   in builds with SPAD_EXPENSIVE_ASSERTS and without NDEBUG
  *
  * A walk is paid for by the work since the last one, or done while the structure is small
- * (SPAD__FEW): whoever wants large ones walked calls the function, as the property tests do.
+ * (SPAD__FEW): to have large ones walked, call the function, as the property tests do.
  *
  * A condition has no side effects. One that is off is compiled and never evaluated, so that it
  * keeps compiling and what only it uses is not reported as unused.

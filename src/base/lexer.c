@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/text.h"
 
 static const struct {
     const char *spelling;
@@ -54,11 +55,9 @@ static bool at_end(const spad__lexer *lexer) {
 
 void spad__lexer_start(spad__lexer *lexer, const spad__source *source,
                        spad_diagnostics *diagnostics) {
-    static const char mark[] = "\xEF\xBB\xBF"; /* some editors start a file with it */
     lexer->source = source;
     lexer->diagnostics = diagnostics;
-    const bool marked = source->length >= 3 && memcmp(source->text, mark, 3) == 0;
-    lexer->at = marked ? 3 : 0;
+    lexer->at = spad__mark_bytes(source->text, source->length);
 }
 
 /* ---- numbers ----------------------------------------------------------------------- */

@@ -198,6 +198,12 @@ void spad__out_repeat(spad__out *out, const char *text, int64_t times) {
     for (int64_t i = 0; i < times; i++) spad__out_bytes(out, text, length);
 }
 
+size_t spad__mark_bytes(const char *text, size_t length) {
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t bytes = sizeof mark - 1;
+    return length >= bytes && memcmp(text, mark, bytes) == 0 ? bytes : 0;
+}
+
 size_t spad__append(char *field, size_t size, size_t used, const char *format, ...) {
     spad__assert(used < size);
     va_list arguments;

@@ -21,6 +21,9 @@ static inline const char *spad__text_end(const char *text, size_t length) {
     return length > 0 ? text + length : text;
 }
 
+/* Bytes of the byte order mark (U+FEFF) that some editors put in front of a text: 3 or 0. */
+size_t spad__mark_bytes(const char *text, size_t length);
+
 /* Adds to a text of `used` bytes and a NUL in a field of `size` bytes, and returns how long it is
  * then; what does not fit is cut off. */
 size_t spad__append(char *field, size_t size, size_t used, const char *format, ...)

@@ -5,7 +5,7 @@
  * Made from a net and the phases that the machine found. Each phase of a barrier or
  * mbarrier is a point after all its contributions and in front of its waits. A counter
  * whose signals come one after another is edges too, and so is a wait that needs every
- * signal there can be before it; other waits need an amount, whoever brings it. All of it is
+ * signal there can be before it; other waits need an amount, from any sender. All of it is
  * monotone: nothing that happens takes away from another, so every order of doing things ends in
  * the same state, and "e before f" is decided by a run that holds e back: e comes before f in every
  * execution iff f does not happen.

@@ -50,6 +50,18 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
     return SPAD_OK;
 }
 
+/* A proof is about the executions of the kernel: those of its program may be more. */
+static void say_assumption(spad_check *check, const spad_kernel *kernel) {
+    char reason[SPAD_MESSAGE_MAX * 2];
+    const char *assumption = spad_kernel_get_assumption(kernel);
+    if (assumption[0] == '\0') return;
+    if (check->verdict != SPAD_VERDICT_PROVED_ALL && check->verdict != SPAD_VERDICT_PROVED_SHAPE) {
+        return;
+    }
+    snprintf(reason, sizeof reason, "assuming that %s: %s", assumption, check->reason);
+    spad__copy_cut(check->reason, sizeof check->reason, reason);
+}
+
 spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                               const spad_check_options *options, spad_error *error) {
     *out = NULL;
@@ -75,6 +87,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
         status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(&run, error)
                                                        : spad__prove(&run, error);
     }
+    if (status == SPAD_OK) say_assumption(check, kernel);
     if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
         char reason[SPAD_MESSAGE_MAX * 2];
         snprintf(reason, sizeof reason,

@@ -20,7 +20,8 @@
  *
  * The text lets tiles share bytes that are used one after another, although a proxy fence or a
  * barrier of threads that the same bytes would need may be missing. Where the order says so, and a
- * check finds errors, a layout that keeps these tiles apart is taken if it has none.
+ * check finds errors, a layout that keeps these tiles apart is taken if it has none: in place of
+ * the one from the text, and of a proposal.
  *
  * A kernel that has errors with all tiles apart can have no proof. Then the proposal is taken if
  * its check finds these errors and no others: none of them is about the bytes that are shared. The
@@ -156,8 +157,9 @@ static spad_status narrow_order(proposal *p, size_t *taken, spad_error *error) {
 /* The order of the kernel, or of one with fewer rounds where that is too long. */
 static spad_status order_of_rounds(proposal *p, spad_error *error) {
     static const int64_t fewer[] = {8, 3};
+    const size_t tries = sizeof fewer / sizeof fewer[0];
     spad_status status = order_of(p, p->kernel, &p->order, error);
-    for (size_t i = 0; i < 2 && status == SPAD_OK && !p->order->known; i++) {
+    for (size_t i = 0; i < tries && status == SPAD_OK && !p->order->known; i++) {
         spad_define defines[PARAMS_MAX];
         spad_tensor_order *order;
         const size_t count = list_longer_params(p, fewer[i], defines);
@@ -177,12 +179,18 @@ static spad_status check_with(proposal *p, spad_check **out, const spad_layout *
     return spad_check_create(out, p->kernel, &p->check_options, error);
 }
 
-/* Proved for all trip counts > proved for the shape > unknown. */
-static int strength_of(const spad_check *check) {
-    static const int strengths[] = {[SPAD_VERDICT_PROVED_ALL] = 3,
-                                    [SPAD_VERDICT_PROVED_SHAPE] = 2,
-                                    [SPAD_VERDICT_UNKNOWN] = 1,
-                                    [SPAD_VERDICT_WRONG] = 0};
+static spad_status check_plain(proposal *p, spad_error *error) {
+    return p->plain_check != NULL ? SPAD_OK : check_with(p, &p->plain_check, p->plain, error);
+}
+
+/* What a check says of a layout, the least first. */
+typedef enum proof_strength { HAS_ERRORS, NOT_PROVED, PROVED_SHAPE, PROVED_ALL } proof_strength;
+
+static proof_strength strength_of(const spad_check *check) {
+    static const proof_strength strengths[] = {[SPAD_VERDICT_PROVED_ALL] = PROVED_ALL,
+                                               [SPAD_VERDICT_PROVED_SHAPE] = PROVED_SHAPE,
+                                               [SPAD_VERDICT_UNKNOWN] = NOT_PROVED,
+                                               [SPAD_VERDICT_WRONG] = HAS_ERRORS};
     return strengths[spad_check_get_verdict(check)];
 }
 
@@ -197,8 +205,8 @@ static const spad__found *next_error(const spad_check *check, size_t *at) {
 
 /* Bytes may differ, and messages with them. */
 static bool is_same_error(const spad__found *a, const spad__found *b) {
-    return a->finding.code == b->finding.code && a->statement == b->statement &&
-           a->other == b->other && a->finding.count == b->finding.count &&
+    return a->finding.code == b->finding.code && a->pairs == b->pairs &&
+           a->finding.count == b->finding.count &&
            strcmp(a->finding.subject, b->finding.subject) == 0;
 }
 
@@ -241,12 +249,12 @@ static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     if (*taken) return SPAD_OK;
     spad_status status = check_with(p, &p->check, p->shared, error);
     if (status != SPAD_OK) return status;
-    const int strength = strength_of(p->check);
-    *taken = strength == 3;
-    if (*taken || strength == 1) return SPAD_OK;
-    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
+    const proof_strength strength = strength_of(p->check);
+    *taken = strength == PROVED_ALL;
+    if (*taken || strength == NOT_PROVED) return SPAD_OK;
+    status = check_plain(p, error);
     if (status != SPAD_OK) return status;
-    p->in_doubt = strength == 0;
+    p->in_doubt = strength == HAS_ERRORS;
     p->too_weak = !p->in_doubt && strength < strength_of(p->plain_check);
     *taken = !p->too_weak;
     return p->in_doubt ? compare_errors(p, taken, error) : SPAD_OK;
@@ -259,11 +267,17 @@ static void drop_proposal(proposal *p) {
     p->check = NULL;
 }
 
+/* Has it places by the order, or those of the first instance, which has? */
+static bool rests_on_order(const spad_layout *layout, const spad__layout_space *space) {
+    const spad__layout_space *first = spad__layout_first_instance(layout, space->row.space);
+    return space->ordered || (first != NULL && first->ordered);
+}
+
 /* Nothing is claimed about the order of a kernel that has errors. */
 static void mark_doubt(spad_layout *layout) {
     for (size_t i = 0; i < layout->space_count; i++) {
         spad_layout_space *row = &layout->spaces[i].row;
-        if (!layout->spaces[i].ordered) continue;
+        if (!rests_on_order(layout, &layout->spaces[i])) continue;
         row->agents_in_doubt = true;
         if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
         if (row->verdict == SPAD_PLAN_INFEASIBLE) row->verdict = SPAD_PLAN_UNKNOWN;
@@ -296,8 +310,10 @@ static void raise_bounds(spad_layout *layout, const spad_layout *other) {
     }
 }
 
+/* A strict order keeps all tiles of a tensor apart from another one where a single one needs it:
+ * that proves nothing about lower layouts. */
 static void keep_proposal(proposal *p) {
-    const bool unsure = p->shorter || (p->narrowed && p->order->barriers);
+    const bool unsure = p->shorter || p->order->strict || (p->narrowed && p->order->barriers);
     const spad_layout *sure = unsure ? p->plain : p->first;
     if (p->in_doubt) mark_doubt(p->shared);
     if (sure != NULL) weaken_claims(p->shared, sure);
@@ -309,17 +325,22 @@ static void keep_proposal(proposal *p) {
     p->check = NULL;
 }
 
-/* A second proposal, for all trip counts. */
-static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
+/* A second proposal, with what few rounds order as well; none, if that is all. */
+static spad_status propose_again(proposal *p, spad_error *error) {
     size_t pairs = 0;
+    drop_proposal(p);
+    const spad_status status = narrow_order(p, &pairs, error);
+    p->narrowed = true;
+    return status == SPAD_OK && pairs > 0 ? propose(p, error) : status;
+}
+
+/* The first one still says what is certain. */
+static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
     p->first = p->shared;
     p->shared = NULL;
-    drop_proposal(p);
-    spad_status status = narrow_order(p, &pairs, error);
-    p->narrowed = true;
-    if (status == SPAD_OK && pairs > 0) status = propose(p, error);
-    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, taken, error);
-    return status;
+    const spad_status status = propose_again(p, error);
+    if (status != SPAD_OK || p->shared == NULL) return status;
+    return judge_proposal(p, taken, error);
 }
 
 static void end_try(proposal *p, bool taken) {
@@ -330,12 +351,24 @@ static void end_try(proposal *p, bool taken) {
     p->in_doubt = p->too_weak = false;
 }
 
+/* A proposal that is wrong where the layout from the text is not: it let tiles share bytes that the
+ * text has one after another, without the fence that this needs. The next one keeps them apart. */
+static spad_status try_strict(proposal *p, bool *taken, spad_error *error) {
+    drop_proposal(p);
+    p->order->strict = true;
+    const spad_status status = propose(p, error);
+    if (status != SPAD_OK || p->shared == NULL) return status;
+    return judge_proposal(p, taken, error);
+}
+
 static spad_status try_tiles(proposal *p, spad_error *error) {
     bool taken = false;
     spad_status status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
+    if (status == SPAD_OK && p->in_doubt && !taken) status = try_strict(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);
     end_try(p, taken);
+    p->order->strict = p->order->strict && taken;
     return status;
 }
 
@@ -355,7 +388,10 @@ static bool is_lower(const spad_layout *layout, const spad_layout *other) {
 static bool has_barrier_errors(const spad_check *check) {
     size_t at = 0;
     for (const spad__found *found; (found = next_error(check, &at)) != NULL;) {
-        if (strncmp(spad_finding_name(found->finding.code), "SPAD-MBARRIER", 13) == 0) return true;
+        const spad_finding_code code = found->finding.code;
+        if (code == SPAD_FINDING_MBARRIER_LIFE || code == SPAD_FINDING_MBARRIER_BYTES ||
+            code == SPAD_FINDING_MBARRIER_LIMIT)
+            return true;
     }
     return false;
 }
@@ -371,19 +407,14 @@ static spad_status judge_lower(proposal *p, bool *taken, spad_error *error) {
 /* Mbarriers over tiles. */
 static spad_status try_barriers(proposal *p, spad_error *error) {
     bool taken = false;
-    size_t pairs = 0;
     if (!p->order->known || !has_barriers_apart(p->plain)) return SPAD_OK;
     p->order->barriers = true;
     spad_status status = propose(p, error);
-    const bool sure = p->shared != NULL && !p->shorter && !p->narrowed;
+    const bool sure = p->shared != NULL && !p->shorter && !p->narrowed && !p->order->strict;
     if (sure) raise_bounds(p->plain, p->shared);
     if (status == SPAD_OK) status = judge_lower(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) {
-        drop_proposal(p);
-        p->too_weak = false;
-        status = narrow_order(p, &pairs, error);
-        p->narrowed = true;
-        if (status == SPAD_OK && pairs > 0) status = propose(p, error);
+        status = propose_again(p, error);
         if (status == SPAD_OK) status = judge_lower(p, &taken, error);
     }
     if (taken) raise_bounds(p->shared, p->plain);
@@ -403,8 +434,19 @@ static bool has_proxies(const spad_kernel *kernel) {
     return false;
 }
 
-static bool keeps_apart(const spad_tensor_order *order, int64_t a, int64_t b) {
-    return order->used[a] && order->used[b] && !spad_tensor_order_may_share(order, a, b);
+static spad__order_range members_of_tiles(const spad_tensor_order *order,
+                                          const spad_layout_buffer *buffer) {
+    const bool planned = buffer->mode == SPAD_MODE_AUTO;
+    return spad__tensor_order_slots(order, buffer->tensor, buffer->slot,
+                                    planned ? buffer->slots : 0);
+}
+
+static bool keeps_apart(const spad_tensor_order *order, const spad_layout_buffer *a,
+                        const spad_layout_buffer *b) {
+    const spad__order_range one = members_of_tiles(order, a);
+    const spad__order_range two = members_of_tiles(order, b);
+    return spad__tensor_order_uses(order, one) && spad__tensor_order_uses(order, two) &&
+           spad__tensor_order_turns(order, one, two) != SPAD__TURNS_ALL;
 }
 
 /* Have two buffers of which the planner has placed one bytes in common? */
@@ -425,8 +467,7 @@ static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *ord
         for (size_t i = 0; i < row->buffer_count; i++) {
             for (size_t j = 0; j < i; j++) {
                 if (!have_bytes_in_common(&buffers[i], &buffers[j])) continue;
-                if (order == NULL || keeps_apart(order, buffers[i].tensor, buffers[j].tensor))
-                    return true;
+                if (order == NULL || keeps_apart(order, &buffers[i], &buffers[j])) return true;
             }
         }
     }
@@ -435,16 +476,14 @@ static bool shares_bytes(const spad_layout *layout, const spad_tensor_order *ord
 
 /* A layout from the text that is wrong for want of a fence, where one with tiles apart is right. */
 static spad_status try_apart(proposal *p, spad_error *error) {
-    spad_status status = SPAD_OK;
     if (!p->order->known || !shares_bytes(p->plain, p->order)) return SPAD_OK;
-    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
-    if (status != SPAD_OK || strength_of(p->plain_check) > 0) return status;
+    spad_status status = check_plain(p, error);
+    if (status != SPAD_OK || strength_of(p->plain_check) > HAS_ERRORS) return status;
     p->order->strict = true;
     p->order->barriers = false;
     status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = check_with(p, &p->check, p->shared, error);
-    const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > 1;
-    if (taken) weaken_claims(p->shared, p->plain);
+    const bool taken = status == SPAD_OK && p->shared != NULL && strength_of(p->check) > NOT_PROVED;
     end_try(p, taken);
     return status;
 }

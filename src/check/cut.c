@@ -435,11 +435,11 @@ static void put_known_phases(writer *w, size_t agent, spad__known_phases *phases
 
 static void put_threads(writer *w) {
     const spad__order *o = w->cut->order;
-    const bool anew = lives_in_loop(w, -1); /* what threads know of phases is over all lives */
+    const bool restarts = lives_in_loop(w, -1); /* what threads know of phases is over all lives */
     for (size_t agent = 1; agent + 1 < o->events.firsts.count; agent++) {
         spad__known_phases phases = {NULL, NULL};
         if (!spad__agent_elects(o->events.kernel, (int64_t)agent)) continue;
-        if (anew) make_unique(w);
+        if (restarts) make_unique(w);
         if (spad__phases_init(&phases, &o->net)) {
             put_known_phases(w, agent, &phases);
         } else {

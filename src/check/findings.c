@@ -2,6 +2,9 @@
  *
  * Findings: added once, counted again, sorted at the end. A list, searched from its start: its
  * length is bounded by the finding limit.
+ *
+ * A kernel that was run without its loops has a statement for each round of one place in the text.
+ * What is found about several of them is one finding, seen several times.
  */
 #include "check/findings.h"
 
@@ -9,16 +12,45 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
+#include "base/hash.h"
 
-static spad__found *find_same(spad_check *check, spad_finding_code code, int64_t statement,
+static bool have_same_accesses(const spad_kernel *kernel, const spad_statement *a,
+                               const spad_statement *b) {
+    if (a->access_count != b->access_count) return false;
+    for (size_t i = 0; i < a->access_count; i++) {
+        const spad_kernel_access *left = spad_kernel_get_access(kernel, a->first_access + i);
+        const spad_kernel_access *right = spad_kernel_get_access(kernel, b->first_access + i);
+        if (left->kind != right->kind) return false;
+    }
+    return true;
+}
+
+/* Are two statements the same one, in different rounds of a loop that was run? -1: no statement. */
+static bool are_rounds_of_one(const spad_kernel *kernel, int64_t a, int64_t b) {
+    if (a == b) return true;
+    if (a < 0 || b < 0) return false;
+    const spad_statement *one = spad_kernel_get_statement(kernel, (size_t)a);
+    const spad_statement *other = spad_kernel_get_statement(kernel, (size_t)b);
+    return one->location.line > 0 && one->location.line == other->location.line &&
+           one->location.column == other->location.column && one->kind == other->kind &&
+           one->agent == other->agent && have_same_accesses(kernel, one, other);
+}
+
+static spad__found *find_same(const spad__run *run, spad_finding_code code, int64_t statement,
                               int64_t other) {
-    for (size_t i = 0; i < check->found.count; i++) {
-        spad__found *found = &check->found.items[i];
-        if (found->finding.code == code && found->statement == statement && found->other == other) {
+    for (size_t i = 0; i < run->check->found.count; i++) {
+        spad__found *found = &run->check->found.items[i];
+        if (found->finding.code == code &&
+            are_rounds_of_one(run->kernel, found->statement, statement) &&
+            are_rounds_of_one(run->kernel, found->other, other)) {
             return found;
         }
     }
     return NULL;
+}
+
+static uint64_t hash_statements(int64_t statement, int64_t other) {
+    return spad__hash_finish(spad__hash_add((uint64_t)statement, other));
 }
 
 static spad_location place_of(const spad_kernel *kernel, int64_t statement) {
@@ -95,9 +127,11 @@ static bool make_room_for(spad_check *check, spad_severity severity) {
 }
 
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other) {
-    spad__found *same = find_same(run->check, code, statement, other);
-    if (same != NULL) same->finding.count++;
-    return same != NULL;
+    spad__found *same = find_same(run, code, statement, other);
+    if (same == NULL) return false;
+    same->finding.count++;
+    same->pairs += hash_statements(statement, other);
+    return true;
 }
 
 spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
@@ -111,7 +145,8 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
     fill_places(finding, run->kernel, statement, other);
     if (finding->count == 0) finding->count = 1;
-    check->found.items[check->found.count++] = (spad__found){*finding, statement, other};
+    check->found.items[check->found.count++] =
+        (spad__found){*finding, statement, other, hash_statements(statement, other)};
     count_finding(&check->counts, finding->severity, 1);
     return SPAD_OK;
 }
@@ -122,6 +157,15 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
     spad__copy_cut(finding->subject, sizeof finding->subject, row->name);
     finding->number = tensor;
     return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
+                                 spad_error *error) {
+    const spad_kernel_sync *row = spad_kernel_get_sync(run->kernel, sync);
+    spad__finding_set_names(finding, row->name, NULL);
+    spad__point_finding(finding, row->location);
+    finding->number = (int64_t)sync;
+    return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
 }
 
 spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,

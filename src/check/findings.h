@@ -19,7 +19,8 @@
 typedef struct spad__found {
     spad_finding finding;
     int64_t statement;
-    int64_t other; /* -1: none */
+    int64_t other;  /* -1: none */
+    uint64_t pairs; /* a sum of hashes: differs where other statements were counted */
 } spad__found;
 
 struct spad_check {
@@ -64,6 +65,11 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
 /* The same about a tensor, at its declaration. */
 spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
                             spad_error *error);
+
+/* The same about a synchronisation object. Declarations of these have no statement: -2 - sync
+ * stands for one, so that two objects give two findings. */
+spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
+                                 spad_error *error);
 
 /* Sets the place of a finding or of a note. */
 void spad__point_finding(spad_finding *finding, spad_location location);

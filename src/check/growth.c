@@ -107,15 +107,32 @@ static bool probe_tensor(probe *l, size_t number) {
            require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
 }
 
-static bool probe_declarations(probe *l) {
-    const spad_kernel *kernel = l->kernel;
-    for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
-        const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
+static bool probe_params(probe *l) {
+    for (size_t i = 0; i < spad_kernel_param_count(l->kernel); i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(l->kernel, i);
         int64_t shift;
         if (i == l->growth->param) continue;
         if (!shift_of(l, param->preset.expr, (motion){true, -1}, &shift)) return false;
         if (shift != 0) return refuse(l, SPAD__REFUSED_FOLLOWED, param->name);
     }
+    return true;
+}
+
+static bool probe_syncs(probe *l) {
+    for (size_t i = 0; i < spad_kernel_sync_count(l->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(l->kernel, i);
+        if (!require_same_list(l, sync->dims, sync->name) ||
+            !require_same(l, sync->count, sync->name) ||
+            (sync->placed && !require_same(l, sync->byte, sync->name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool probe_declarations(probe *l) {
+    const spad_kernel *kernel = l->kernel;
+    if (!probe_params(l)) return false;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         if (!probe_tensor(l, i)) return false;
     }
@@ -141,15 +158,7 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
-    for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
-        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
-        if (!require_same_list(l, sync->dims, sync->name) ||
-            !require_same(l, sync->count, sync->name) ||
-            (sync->placed && !require_same(l, sync->byte, sync->name))) {
-            return false;
-        }
-    }
-    return true;
+    return probe_syncs(l);
 }
 
 /* ---- loops ------------------------------------------------------------------------- */
@@ -247,7 +256,7 @@ static use use_of(const probe *l, size_t statement, size_t group) {
 typedef struct seen {
     bool starts_anew;       /* each run of a growing loop begins where the first did */
     bool carries_on;        /* each run goes on where the one before ended */
-    spad__refusal_kind why; /* it does not start anew */
+    spad__refusal_kind why; /* it does not restart */
     bool outside;           /* of a group in which it moves */
     int64_t beyond;         /* of places outside that move with the parameter */
 } seen;
@@ -296,7 +305,7 @@ static void deny(seen *s, spad__refusal_kind why) {
     s->starts_anew = false;
 }
 
-/* Second pass: how an index moves with the parameter. If runs start anew it stays inside of its
+/* Second pass: how an index moves with the parameter. If runs restart it stays inside of its
  * group, and outside it stays or moves as far as those inside. */
 static bool probe_carry(probe *l, size_t statement, spad_expr expr, marks m) {
     spad__form moves;
@@ -369,7 +378,7 @@ static bool probe_wait(probe *l, size_t statement, const spad_statement *s, bool
     return true;
 }
 
-/* After both passes: starts anew where that is possible, or carries on. */
+/* After both passes: restarts where that is possible, or carries on. */
 static bool settle_carry(probe *l, marks m, bool *carry, const char *name) {
     const seen *s = &m.seen[m.column];
     carry[m.column] = !s->starts_anew && s->carries_on;

@@ -88,7 +88,7 @@ typedef struct spad__growth {
                            they need not move evenly */
     /* Where `param` is SPAD__NO_PARAM: runs of these loops get longer, each by itself, and nothing
      * else changes (prove_rounds.c). */
-    const bool *rounds; /* per loop; NULL: none. Of whoever made it */
+    const bool *rounds; /* per loop; NULL: no loop. Owned by the caller */
     int64_t keep;       /* shorter runs stay as they are */
     spad__refusal refusal;
 } spad__growth;

@@ -9,10 +9,11 @@
  */
 #include "check/held.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
 #include "check/life.h"
 #include "check/outputs.h"
 #include "kernel/kernel.h"
@@ -30,21 +31,20 @@ static bool place_of_barrier(const spad_kernel_sync *sync, size_t number, const 
     *byte = sync->byte.value;
     if (sync->kind != SPAD_SYNC_MBARRIER) return false;
     if (sync->placed || layout == NULL) return sync->placed;
+    *byte = SPAD_NO_BYTE;
     for (size_t i = 0; i < spad_layout_buffer_count(layout); i++) {
         const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, i);
-        if (buffer->sync != (int64_t)number) continue;
-        *byte = buffer->rect.byte;
-        return buffer->rect.byte != SPAD_NO_BYTE;
+        if (buffer->sync == (int64_t)number) *byte = buffer->rect.byte; /* in all instances */
     }
-    return false;
+    return *byte != SPAD_NO_BYTE;
 }
 
 static int compare_held(const void *left, const void *right) {
     const spad__held *a = left;
     const spad__held *b = right;
-    if (a->space != b->space) return a->space < b->space ? -1 : 1;
-    if (a->byte != b->byte) return a->byte < b->byte ? -1 : 1;
-    return (a->object > b->object) - (a->object < b->object);
+    int order = spad__compare((int64_t)a->space, (int64_t)b->space);
+    if (order == 0) order = spad__compare(a->byte, b->byte);
+    return order != 0 ? order : spad__compare(a->object, b->object);
 }
 
 static spad_status sort_held(spad__held_bytes *held, spad_error *error) {
@@ -100,14 +100,14 @@ void spad__held_free(spad__held_bytes *held) {
 static uint8_t bits_between(const spad__held *item, int64_t from, int64_t to) {
     const int64_t begin = spad__max(from - item->byte, 0);
     const int64_t end = spad__min(to - item->byte, SPAD_MBARRIER_BYTES);
-    assert(begin < end); /* the runs that are looked at have bytes of it */
+    spad__assert(begin < end); /* the runs that are looked at have bytes of it */
     return (uint8_t)(((1u << (end - begin)) - 1) << begin);
 }
 
 uint8_t spad__held_touched(const spad__held *item, const spad_walk_access *access) {
     const int64_t bytes = access->rect.bytes;
     uint8_t bits = 0;
-    if (access->rect.lane > 0 || access->rect.lanes < 1) return 0;
+    if (access->rect.lane > 0) return 0; /* mbarriers are in lane 0 */
     /* the first run that ends after the begin of the item */
     int64_t run = 0;
     if (access->runs > 1 && item->byte >= access->rect.byte + bytes) {

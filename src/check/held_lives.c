@@ -97,6 +97,15 @@ static size_t life_after(const held_judge *j, size_t item, int32_t rank) {
     return low;
 }
 
+/* Has a life ended before a point, in every execution? */
+static spad_status is_life_over(const held_judge *j, const held_life *life, int32_t point,
+                                bool *over, spad_error *error) {
+    *over = false;
+    if (life->end < 0) return SPAD_OK;
+    return spad__causes_before(j->order->visible, held_action(j, life->end)->point, point, over,
+                               error);
+}
+
 /* ---- words ------------------------------------------------------------------------- */
 
 typedef struct held_words {
@@ -178,14 +187,16 @@ static spad_status find_early_init(const held_judge *j, const held_meeting *m,
 /* What a unit writes after an invalidate, which is generic. */
 static spad_status check_held_fence(const held_judge *j, const held_meeting *m, int32_t end,
                                     int32_t to, spad_error *error) {
-    spad__order *o = j->order;
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << m->item->space, .agent = -1};
-    bool fenced;
-    if (!writes_bytes(j, m) || !spad__is_async(o, &o->events.items.items[m->event])) return SPAD_OK;
-    const spad_status status =
-        spad__fences_between(j->fences, &need, held_action(j, end)->point, to, &fenced, error);
-    if (status != SPAD_OK || fenced || is_found(j, SPAD_FINDING_MISSING_FENCE, m, end)) {
+    const int32_t from = held_action(j, end)->point;
+    const spad__fence_pair pair = {.first = spad__order_event(j->order, from),
+                                   .second = m->event,
+                                   .space = m->item->space,
+                                   .from = from,
+                                   .to = to};
+    bool lacking;
+    if (!writes_bytes(j, m)) return SPAD_OK;
+    const spad_status status = spad__fences_lack_proxy(j->fences, &pair, &lacking, error);
+    if (status != SPAD_OK || !lacking || is_found(j, SPAD_FINDING_MISSING_FENCE, m, end)) {
         return status;
     }
     const held_words w = words_of_meeting(j, m);
@@ -233,14 +244,9 @@ static spad_status check_held_threads(const held_judge *j, const held_meeting *m
 
 static spad_status check_before(const held_judge *j, const held_meeting *m, const held_life *life,
                                 spad_error *error) {
-    spad__order *o = j->order;
-    const int32_t to = spad__net_first(&o->net, m->event);
-    bool over = false;
-    spad_status status = SPAD_OK;
-    if (life->end >= 0) {
-        status =
-            spad__causes_before(o->visible, held_action(j, life->end)->point, to, &over, error);
-    }
+    const int32_t to = spad__net_first(&j->order->net, m->event);
+    bool over;
+    spad_status status = is_life_over(j, life, to, &over, error);
     if (status != SPAD_OK) return status;
     if (!over) return find_in_life(j, m, life, error);
     status = check_held_threads(j, m, life->end, true, error);
@@ -301,36 +307,28 @@ static spad_status find_two_lives(const held_judge *j, const spad__held *held, i
     return spad__order_find_at(o, &finding, a, b, error);
 }
 
+/* A life of an item is over before the next one of another item with bytes in common. */
+static spad_status check_follows(const held_judge *j, const held_life *life, const held_life *next,
+                                 const spad__held *item, spad_error *error) {
+    bool over;
+    const spad_status status =
+        is_life_over(j, life, held_action(j, next->init)->point, &over, error);
+    if (status != SPAD_OK || over) return status;
+    return find_two_lives(j, item, next->init, life, error);
+}
+
 /* Lives of two items with bytes in common follow each other. */
 static spad_status check_two_items(const held_judge *j, size_t one, size_t two, spad_error *error) {
-    spad__order *o = j->order;
+    const spad__held *items = j->held.items.items;
     spad_status status = SPAD_OK;
     for (size_t i = j->firsts.items[two]; i < j->firsts.items[two + 1] && status == SPAD_OK; i++) {
         const held_life *life = &j->lives.items[i];
         const int32_t begin = held_action(j, life->init)->point;
-        const size_t next = life_after(j, one, o->rank[begin]);
-        if (next > j->firsts.items[one]) {
-            const held_life *before = &j->lives.items[next - 1];
-            bool over = false;
-            if (before->end >= 0) {
-                status = spad__causes_before(o->visible, held_action(j, before->end)->point, begin,
-                                             &over, error);
-            }
-            if (status == SPAD_OK && !over) {
-                status = find_two_lives(j, &j->held.items.items[two], life->init, before, error);
-            }
-        }
-        if (status == SPAD_OK && next < j->firsts.items[one + 1]) {
-            const held_life *after = &j->lives.items[next];
-            bool over = false;
-            if (life->end >= 0) {
-                status = spad__causes_before(o->visible, held_action(j, life->end)->point,
-                                             held_action(j, after->init)->point, &over, error);
-            }
-            if (status == SPAD_OK && !over) {
-                status = find_two_lives(j, &j->held.items.items[one], after->init, life, error);
-            }
-        }
+        const size_t next = life_after(j, one, j->order->rank[begin]);
+        if (next > j->firsts.items[one])
+            status = check_follows(j, &j->lives.items[next - 1], life, &items[two], error);
+        if (status == SPAD_OK && next < j->firsts.items[one + 1])
+            status = check_follows(j, life, &j->lives.items[next], &items[one], error);
     }
     return status;
 }

@@ -4,23 +4,14 @@
  * mbarriers, threads and registers of agents. The numbers are data of the target; 0 is not
  * known, and then nothing is examined. limits_run.c has what only a run shows.
  *
- * Declarations of objects have no statement: their findings have statement -2 - number, so that two
- * objects give two findings. O(declarations + statements + accesses).
+ * O(declarations + statements + accesses).
  */
 #include <stdio.h>
 
 #include "base/checked.h"
 #include "check/check.h"
 #include "kernel/kernel.h"
-
-static spad_status add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
-                                  spad_error *error) {
-    const spad_kernel_sync *row = &run->kernel->syncs.items[sync];
-    spad__finding_set_names(finding, row->name, NULL);
-    spad__point_finding(finding, row->location);
-    finding->number = (int64_t)sync;
-    return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
-}
+#include "kernel/place.h"
 
 /* What the blocks of a cluster have together. */
 static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
@@ -40,7 +31,7 @@ static spad_status check_arrivals(spad__run *run, size_t sync, spad_error *error
                        "fewer threads arrive",
                        row->name, spad__grouped(row->count.value).text, run->kernel->target->name,
                        spad__grouped(most).text);
-    return add_about_sync(run, &finding, sync, error);
+    return spad__add_about_sync(run, &finding, sync, error);
 }
 
 /* ---- barriers ---------------------------------------------------------------------- */
@@ -97,7 +88,7 @@ static spad_status check_count(spad__run *run, size_t sync, spad_error *error) {
                            "'%s' waits for %lld threads, and a block of %s has at most %lld",
                            k->syncs.items[sync].name, (long long)count, k->target->name,
                            (long long)limits->threads);
-        return add_about_sync(run, &finding, sync, error);
+        return spad__add_about_sync(run, &finding, sync, error);
     }
     if (limits->warp > 0 && count % limits->warp != 0) {
         spad__finding_init(&finding, SPAD_FINDING_BARRIER_LIMIT,
@@ -106,7 +97,7 @@ static spad_status check_count(spad__run *run, size_t sync, spad_error *error) {
                            k->syncs.items[sync].name, (long long)count, k->target->name,
                            (long long)limits->warp,
                            (long long)((count / limits->warp + 1) * limits->warp));
-        status = add_about_sync(run, &finding, sync, error);
+        status = spad__add_about_sync(run, &finding, sync, error);
     }
     if (status != SPAD_OK || limits->warp == 0) return status;
     return check_contributions(run, sync, error);
@@ -124,7 +115,7 @@ static spad_status check_number(spad__run *run, size_t sync, int64_t *before, sp
                        "%lld barriers up to '%s', and a block of %s has %lld; use one again, or an "
                        "mbarrier",
                        (long long)*before, row->name, run->kernel->target->name, (long long)most);
-    return add_about_sync(run, &finding, sync, error);
+    return spad__add_about_sync(run, &finding, sync, error);
 }
 
 static spad_status check_syncs(spad__run *run, spad_error *error) {
@@ -289,11 +280,6 @@ static spad_status check_cluster(spad__run *run, size_t tensor, spad_error *erro
     return spad__add_about(run, &finding, (int64_t)tensor, error);
 }
 
-/* The number of the row of instance 0. */
-static size_t base_of(const spad_target *target, size_t space) {
-    return target->spaces[space].instance > 0 ? target->spaces[space].instance_of : space;
-}
-
 /* What the agents use of one space that belongs to cores: the access that came first of each. */
 static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, spad_error *error) {
     const spad_kernel *k = run->kernel;
@@ -305,7 +291,7 @@ static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, s
         for (size_t a = s->first_access; a < s->first_access + s->access_count; a++) {
             const spad_kernel_access *access = &k->accesses.items[a];
             const spad_kernel_tensor *tensor = &k->tensors.items[access->tensor];
-            if (base_of(k->target, tensor->space) != base) continue;
+            if (spad__first_instance(k->target, tensor->space) != base) continue;
             int64_t *first = &firsts[s->agent];
             if (*first < 0) *first = (int64_t)a;
             const spad_kernel_access *before = &k->accesses.items[*first];

@@ -146,10 +146,7 @@ static spad_status report_flags(spad__order *o, const flag *f, size_t object, in
         k->agents.items[f->from.agent].name, (long long)count, flag_engine_name(o, f->from.engine),
         flag_engine_name(o, f->to.engine), k->syncs.items[sync].name, k->target->name,
         (long long)k->target->limits.flags);
-    spad__finding_set_names(&finding, k->syncs.items[sync].name, NULL);
-    spad__point_finding(&finding, k->syncs.items[sync].location);
-    finding.number = sync;
-    return spad__add_finding(o->run, &finding, -2 - (int64_t)sync, -1, error);
+    return spad__add_about_sync(o->run, &finding, (size_t)sync, error);
 }
 
 /* Every pair once, at its last flag. */

@@ -259,7 +259,7 @@ static void put_found_cause(const mender *m, spad__found *main, const spad_findi
     check->found.count = kept;
 }
 
-/* Whoever arrives at a declaration, once for each statement. */
+/* The agents that arrive at a declaration, once for each statement. */
 static void note_arrivals(const mender *m, spad_finding *finding, int32_t sync) {
     const spad_kernel *kernel = m->events->kernel;
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {

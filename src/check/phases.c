@@ -354,6 +354,16 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
 
 /* ---- lives ------------------------------------------------------------------------- */
 
+static spad_status find_beside_life(spad__order *o, const spad__action *a, const char *when,
+                                    const char *happens, const spad__action *other,
+                                    spad_error *error) {
+    const spad__about text = spad__order_describe(o, a);
+    spad_finding finding;
+    spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s may come %s %s is %s", text.event,
+                       when, text.object, happens);
+    return spad__order_find_at(o, &finding, a, other, error);
+}
+
 /* A life begins when the one before it has ended. */
 static spad_status check_next_life(spad__order *o, const spad__action *end,
                                    const spad__action *init, spad_error *error) {
@@ -361,60 +371,52 @@ static spad_status check_next_life(spad__order *o, const spad__action *end,
     const spad_status status =
         spad__causes_before(&o->model, end->point, init->point, &before, error);
     if (status != SPAD_OK || before) return status;
-    const spad__about text = spad__order_describe(o, init);
-    spad_finding finding;
     o->open = true;
-    spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                       "%s may come before %s is invalidated; a barrier in between orders them",
-                       text.event, text.object);
-    return spad__order_find_at(o, &finding, init, end, error);
+    return find_beside_life(o, init, "before", "invalidated; a barrier in between orders them", end,
+                            error);
+}
+
+static spad_status check_after_init(spad__order *o, const spad__action *init, const spad__action *a,
+                                    spad_error *error) {
+    const int32_t previous = o->net.points.items[a->point].previous;
+    const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
+    bool before = true;
+    const spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
+    if (status != SPAD_OK || before) return status;
+    o->open = true;
+    return find_beside_life(o, a, "before", "initialised; a barrier in between orders them", init,
+                            error);
+}
+
+static spad_status check_before_end(spad__order *o, const spad__action *use,
+                                    const spad__action *end, spad_error *error) {
+    bool before = true;
+    const spad_status status =
+        spad__causes_before(&o->model, use->point, end->point, &before, error);
+    if (status != SPAD_OK || before) return status;
+    /* No wait depends on an arrival that may be late: it would be late itself. */
+    if (use->kind == SPAD__ACTION_PARITY) o->open = true;
+    return find_beside_life(o, use, "when", "already invalidated", end, error);
 }
 
 /* Every use comes after the init and before the invalidate. */
 static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
+    spad_status status = SPAD_OK;
     int32_t begin = -1;
     int32_t over = -1;
-    for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
+    for (int32_t i = 0; i < spad__order_action_count(o, object) && status == SPAD_OK; i++) {
         const spad__action *a = spad__order_action(o, object, i);
         const bool ends = a->kind == SPAD__ACTION_INVALIDATE;
-        bool before = true;
-        spad_finding finding;
         if (a->kind == SPAD__ACTION_INIT) begin = i;
-        if (begin == i && over >= 0) {
-            const spad_status late =
-                check_next_life(o, spad__order_action(o, object, over), a, error);
-            if (late != SPAD_OK) return late;
-        }
+        if (begin == i && over >= 0)
+            status = check_next_life(o, spad__order_action(o, object, over), a, error);
         if (ends) over = i;
-        if (begin < 0 || begin == i) continue;
-        const spad__action *init = spad__order_action(o, object, begin);
-        const int32_t previous = o->net.points.items[a->point].previous;
-        const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
-        spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
-        if (status == SPAD_OK && !before) {
-            const spad__about text = spad__order_describe(o, a);
-            o->open = true;
-            spad__finding_init(
-                &finding, SPAD_FINDING_MBARRIER_LIFE,
-                "%s may come before %s is initialised; a barrier in between orders them",
-                text.event, text.object);
-            status = spad__order_find_at(o, &finding, a, init, error);
-        }
-        for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++) {
-            const spad__action *use = spad__order_action(o, object, j);
-            status = spad__causes_before(&o->model, use->point, a->point, &before, error);
-            if (status != SPAD_OK || before) continue;
-            const spad__about text = spad__order_describe(o, use);
-            /* No wait depends on an arrival that may be late: it would be late itself. */
-            if (use->kind == SPAD__ACTION_PARITY) o->open = true;
-            spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                               "%s may come when %s is already invalidated", text.event,
-                               text.object);
-            status = spad__order_find_at(o, &finding, use, a, error);
-        }
-        if (status != SPAD_OK) return status;
+        if (begin < 0 || begin == i || status != SPAD_OK) continue;
+        status = check_after_init(o, spad__order_action(o, object, begin), a, error);
+        for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++)
+            status = check_before_end(o, spad__order_action(o, object, j), a, error);
     }
-    return SPAD_OK;
+    return status;
 }
 
 /* ---- takes ------------------------------------------------------------------------- */

@@ -198,7 +198,9 @@ static spad_status judge_all(spad__prover *p, spad_error *error) {
     } else if (spad__is_late(p->run)) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, spad__time_is_up);
     } else if (all->last.gap != NULL && all->last.gap != spad__too_much_work) {
-        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, all->last.gap);
+        spad__shape_text(p, &all->last, values, sizeof values);
+        snprintf(reason, sizeof reason, "it is unknown with %s: %s", values, all->last.gap);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else {
         bool proved = false;
         if (!p->long_step) status = spad__prove_apart(p, &proved, error);

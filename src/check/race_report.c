@@ -375,9 +375,9 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     describe_bytes(c, bytes, sizeof bytes);
     spad__finding_init(
         &finding, SPAD_FINDING_MISSING_FENCE,
-        "%s goes through the async proxy to %s, and no %s comes between it and %s, which "
-        "does not",
-        y.event, bytes, narrow != NULL ? fence : "fence", x.event);
+        "%s accesses %s through the async proxy after %s accessed them through the generic "
+        "proxy, with no %s in between",
+        y.event, bytes, x.event, narrow != NULL ? fence : "fence");
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!touch_writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
     spad__finding_add_note(&finding, "add %s after %s, before what the other one waits for", fence,

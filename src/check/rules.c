@@ -370,8 +370,9 @@ static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *erro
 }
 
 /* An mbarrier with a place is in shared memory, at a multiple of its size [PTX ISA, mbarrier]. */
-static spad_status check_barrier_place(spad__run *run, const spad_kernel_sync *sync, size_t space,
+static spad_status check_barrier_place(spad__run *run, size_t number, size_t space,
                                        spad_error *error) {
+    const spad_kernel_sync *sync = &run->kernel->syncs.items[number];
     const spad_space *rules = &run->kernel->target->spaces[space];
     const int64_t usable = spad_space_get_usable(rules);
     const int64_t end = sync->byte.value + spad__mbarriers_of_block(sync) * SPAD_MBARRIER_BYTES;
@@ -383,9 +384,7 @@ static spad_status check_barrier_place(spad__run *run, const spad_kernel_sync *s
                            "'%s' takes bytes [%s, %s) of %s, which has %s; move it", sync->name,
                            spad__grouped(sync->byte.value).text, spad__grouped(end).text,
                            rules->name, spad__grouped(usable).text);
-        spad__finding_set_names(&finding, sync->name, NULL);
-        spad__point_finding(&finding, sync->location);
-        status = spad__add_finding(run, &finding, -1, -1, error);
+        status = spad__add_about_sync(run, &finding, number, error);
     }
     if (status != SPAD_OK || rest == 0) return status;
     spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
@@ -394,9 +393,7 @@ static spad_status check_barrier_place(spad__run *run, const spad_kernel_sync *s
                        sync->name, spad__grouped(sync->byte.value).text, rules->name,
                        SPAD_MBARRIER_BYTES,
                        (long long)(sync->byte.value - rest + SPAD_MBARRIER_BYTES));
-    spad__finding_set_names(&finding, sync->name, NULL);
-    spad__point_finding(&finding, sync->location);
-    return spad__add_finding(run, &finding, -1, -1, error);
+    return spad__add_about_sync(run, &finding, number, error);
 }
 
 static spad_status check_barrier_places(spad__run *run, spad_error *error) {
@@ -405,8 +402,7 @@ static spad_status check_barrier_places(spad__run *run, spad_error *error) {
     spad_status status = SPAD_OK;
     if (!spad__barrier_space(k, &space)) return SPAD_OK;
     for (size_t i = 0; i < k->syncs.count && status == SPAD_OK; i++) {
-        const spad_kernel_sync *sync = &k->syncs.items[i];
-        if (sync->placed) status = check_barrier_place(run, sync, space, error);
+        if (k->syncs.items[i].placed) status = check_barrier_place(run, i, space, error);
     }
     return status;
 }

@@ -372,7 +372,7 @@ static spad_status find_causes(spad__order *o, spad_error *error) {
 
 static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_error *error) {
     const spad__action *a = &o->net.actions.items[fault->action];
-    const long long count = o->events.objects.items[a->object].count;
+    const long long count = o->machine.objects[a->object].sync.count; /* as of the last init */
     const spad__about text = spad__order_describe(o, a);
     spad_finding finding;
     switch (fault->kind) {

@@ -3,10 +3,11 @@
  * Which tensors may share bytes: the order that the check has of the events of a shape (net, one
  * run, causes), asked about the values of tensors.
  *
- * A value of a slot begins with a write of the whole tile and lasts until the next one: all
- * accesses in between, in the order of the run, belong to it. A use of a value is a statement that
+ * A value of a slot begins with a write of the whole tile, or with the first of some writes that
+ * together are one before anything older is read, and lasts until the next one: all accesses in
+ * between, in the order of the run, belong to it. A use of a value is a statement that
  * accesses it: its first and its last execution. Value x is before y if the end of every use of x
- * is before the start of every use of y, in every execution. Two tensors may share bytes if of
+ * is before the start of every use of y, in every execution. Two slots may share bytes if of
  * every two of their values one is before the other: in a loop they may take turns. "Before" asks
  * for the fences too that accesses of the same bytes need (fences.c): bytes that threads have
  * written are no place for a tile of a copy unit unless a proxy fence comes between.
@@ -27,6 +28,8 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
+#include "base/interval.h"
 #include "check/causes.h"
 #include "check/check.h"
 #include "check/fences.h"
@@ -57,12 +60,29 @@ typedef struct value_use {
     int32_t older; /* use of the value; -1: none */
 } value_use;
 
+/* Accesses of a slot since one of its writes, as long as nothing older than it is read. */
+enum { RUN_ACCESSES = 32 };
+
+typedef struct run_access {
+    int32_t number; /* of the ranked access */
+    bool read;
+    spad__interval bytes; /* of the tile; none, of a write that is not followed */
+} run_access;
+
+typedef struct write_run {
+    run_access items[RUN_ACCESSES];
+    size_t count;
+} write_run;
+
 typedef struct tensor_value {
-    int32_t member; /* of the order: a tensor or an mbarrier */
+    int32_t owner;  /* a tensor, or after them a synchronisation object */
+    int32_t member; /* of the order: a slot or an mbarrier */
     size_t space;
     int64_t slot;       /* of a tensor */
     int64_t part;       /* of an mbarrier: its element */
-    int32_t number;     /* among those of its member, from 0 */
+    int32_t begin;      /* the access that it begins with */
+    int32_t run;        /* of writes of the slot */
+    int32_t number;     /* among those of its owner, from 0 */
     int32_t rank;       /* of its first access */
     int32_t whole;      /* the operation that writes all of it first; -1: none */
     int32_t newest_use; /* -1: it is not compared */
@@ -78,12 +98,13 @@ typedef struct orderer {
     spad__order order; /* events, net, one run, and the model of what comes before what */
     spad__fences fences;
     int32_t *newest;     /* per tensor: the newest value; -1: none */
-    int32_t *counts;     /* per member: its values */
+    int32_t *counts;     /* per tensor and synchronisation object: its values */
     int32_t *value_of;   /* per ranked access */
     uint64_t *conflicts; /* per mbarrier and member: see conflicts_of */
     ranked_access *accesses;
     size_t of_tensors; /* values; those of mbarriers come after them */
     SPAD_ARRAY(tensor_value) values;
+    SPAD_ARRAY(write_run) runs;
     SPAD_ARRAY(value_use) uses;
     bool too_many; /* uses of tensors */
     spad__limit *limit;
@@ -109,8 +130,8 @@ static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
 static int compare_ranks(const void *left, const void *right) {
     const ranked_access *a = left;
     const ranked_access *b = right;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->access > b->access) - (a->access < b->access);
+    const int order = spad__compare(a->rank, b->rank);
+    return order != 0 ? order : spad__compare(a->access, b->access);
 }
 
 /* All accesses, as they start in the run. */
@@ -157,37 +178,128 @@ static bool begins_at_start(const orderer *o, const spad_walk_access *first) {
     return (first->kind & SPAD_ACCESS_READ) != 0 || has_role(o, first->home, SPAD_TENSOR_INPUT);
 }
 
+/* Appends a value that begins with an access. `run`: of the slot; below 0: a new one. */
+static bool add_tensor_value(orderer *o, const ranked_access *ranked, int32_t run, bool first) {
+    const spad_walk_access *access = ranked_walk_access(o, ranked);
+    const bool whole = is_whole_write(o, ranked) && is_operation(o, ranked->event);
+    const bool from_start = first && begins_at_start(o, access);
+    if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
+    if (run < 0) {
+        if (!spad__array_reserve(&o->out->host, &o->runs, 1)) return false;
+        run = (int32_t)o->runs.count++;
+    }
+    o->runs.items[run].count = 0;
+    o->values.items[o->values.count] = (tensor_value){
+        .owner = (int32_t)access->home,
+        .member = (int32_t)spad__tensor_order_slot(o->out, access->home, access->slot),
+        .space = o->kernel->tensors.items[access->home].space,
+        .slot = access->slot,
+        .begin = ranked->access,
+        .run = run,
+        .number = o->counts[access->home]++,
+        .rank = from_start ? -1 : ranked->rank,
+        .whole = whole ? ranked->event : -1,
+        .newest_use = -1,
+        .older = o->newest[access->home],
+        .init = -1,
+        .invalidate = -1};
+    o->newest[access->home] = (int32_t)o->values.count++;
+    return true;
+}
+
+/* ---- tiles that are written piece by piece ----------------------------------------------- */
+
+/* The bytes of its tile that an access has in all lanes. False: they are no interval. */
+static bool bytes_of_tile(const spad_walk_access *a, spad__interval *bytes) {
+    const int64_t from = a->rect.byte - a->tile_rect.byte;
+    *bytes = (spad__interval){from, from + (a->runs - 1) * a->stride + a->rect.bytes};
+    return a->tensor == a->home && a->rect.lanes == a->tile_rect.lanes;
+}
+
+/* Bytes that the writes of a run cover from one of its accesses on, and those of one access more.
+ */
+static int64_t bytes_covered(const write_run *run, size_t from, size_t end, size_t more) {
+    spad__interval all[RUN_ACCESSES];
+    size_t count = 0;
+    for (size_t i = from; i < run->count; i++)
+        if ((i < end && !run->items[i].read) || i == more) all[count++] = run->items[i].bytes;
+    return spad__covered_bytes(all, count);
+}
+
+/* Does an access of a run read bytes that are older than those from another one on? */
+static bool reads_older(const write_run *run, size_t from, size_t access) {
+    return run->items[access].read &&
+           bytes_covered(run, from, access, access) != bytes_covered(run, from, access, run->count);
+}
+
+/* Do accesses of a run write a whole tile, before they read what is older? */
+static bool write_whole_tile(const write_run *run, size_t from, int64_t tile) {
+    for (size_t i = from; i < run->count; i++)
+        if (reads_older(run, from, i)) return false;
+    return bytes_covered(run, from, run->count, run->count) == tile;
+}
+
+/* Adds an access to the run of its slot, which it may end. */
+static void follow_run(const orderer *o, write_run *run, int32_t number) {
+    const ranked_access *ranked = &o->accesses[number];
+    const spad_walk_access *a = ranked_walk_access(o, ranked);
+    run_access access = {.number = number, .read = (a->kind & SPAD_ACCESS_READ) != 0};
+    const bool plain = bytes_of_tile(a, &access.bytes) && is_operation(o, ranked->event);
+    const bool write = plain && a->kind == SPAD_ACCESS_WRITE;
+    if (!plain || run->count == RUN_ACCESSES) run->count = 0;
+    if (run->count == 0 && !write) return;
+    if (!access.read && (!write || a->runs > 1)) access.bytes = (spad__interval){0, 0};
+    run->items[run->count++] = access;
+    if (reads_older(run, 0, run->count - 1)) run->count = 0;
+}
+
+/* Writes that together are one of the whole tile begin a value, as one of all of it does. */
+static bool split_value(orderer *o, int32_t value, const spad_walk_access *access) {
+    const write_run run = o->runs.items[o->values.items[value].run];
+    const int64_t tile = access->tile_rect.bytes;
+    size_t from = run.count;
+    if (run.count == 0 || run.items[run.count - 1].read || !write_whole_tile(&run, 0, tile))
+        return true;
+    do from--;
+    while (!write_whole_tile(&run, from, tile));
+    o->runs.items[o->values.items[value].run].count = 0;
+    const ranked_access *first = &o->accesses[run.items[from].number];
+    if (first->access == o->values.items[value].begin) return true; /* it begins with them */
+    if (!add_tensor_value(o, first, o->values.items[value].run, false)) return false;
+    for (size_t i = from; i < run.count; i++)
+        o->value_of[run.items[i].number] = (int32_t)o->values.count - 1;
+    return true;
+}
+
 static bool list_values(orderer *o) {
-    const size_t tensors = o->out->count;
-    for (size_t i = 0; i < tensors; i++) o->newest[i] = -1;
+    for (size_t i = 0; i < o->out->count; i++) o->newest[i] = -1;
     for (size_t i = 0; i < o->order.events.accesses.count; i++) {
         const ranked_access *ranked = &o->accesses[i];
         const spad_walk_access *access = ranked_walk_access(o, ranked);
         const int32_t current = value_of_slot(o, access->home, access->slot);
-        o->value_of[i] = current;
-        if (current >= 0 && !is_whole_write(o, ranked)) continue;
-        if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
-        o->value_of[i] = (int32_t)o->values.count;
-        o->values.items[o->values.count++] = (tensor_value){
-            .member = (int32_t)access->home,
-            .space = o->kernel->tensors.items[access->home].space,
-            .slot = access->slot,
-            .number = o->counts[access->home]++,
-            .rank = current < 0 && begins_at_start(o, access) ? -1 : ranked->rank,
-            .whole =
-                is_whole_write(o, ranked) && is_operation(o, ranked->event) ? ranked->event : -1,
-            .newest_use = -1,
-            .older = o->newest[access->home],
-            .init = -1,
-            .invalidate = -1};
-        o->newest[access->home] = o->value_of[i];
+        const bool whole = is_whole_write(o, ranked);
+        if (current < 0 || whole) {
+            const int32_t run = current < 0 ? -1 : o->values.items[current].run;
+            if (!add_tensor_value(o, ranked, run, current < 0)) return false;
+        }
+        const int32_t value = value_of_slot(o, access->home, access->slot);
+        o->value_of[i] = value;
+        if (whole) continue;
+        follow_run(o, &o->runs.items[o->values.items[value].run], (int32_t)i);
+        if (!split_value(o, value, access)) return false;
     }
     o->of_tensors = o->values.count;
     return true;
 }
 
 static bool is_barrier(const orderer *o, int32_t member) {
-    return (size_t)member >= o->out->count;
+    return (size_t)member >= o->out->first[o->out->count];
+}
+
+/* The number of a synchronisation object. */
+static size_t sync_of_member(const orderer *o, int32_t member) {
+    spad__assert(is_barrier(o, member));
+    return (size_t)member - o->out->first[o->out->count];
 }
 
 static int32_t rank_of_sync(const orderer *o, int32_t event) {
@@ -204,10 +316,11 @@ static bool is_end_of_life(const orderer *o, int32_t event, spad_statement_kind 
 static bool add_barrier_life(orderer *o, int32_t event) {
     const spad__event *e = &o->order.events.items.items[event];
     const spad__object *object = &o->order.events.objects.items[e->object];
-    const int32_t member = (int32_t)o->out->count + object->sync;
-    tensor_value life = {.member = member,
+    const int32_t owner = (int32_t)o->out->count + object->sync;
+    tensor_value life = {.owner = owner,
+                         .member = (int32_t)spad__tensor_order_sync(o->out, object->sync).first,
                          .part = object->element,
-                         .number = o->counts[member]++,
+                         .number = o->counts[owner]++,
                          .rank = rank_of_sync(o, event),
                          .whole = -1,
                          .newest_use = -1,
@@ -243,7 +356,7 @@ static bool list_barrier_lives(orderer *o) {
         if (is_end_of_life(o, i, SPAD_STATEMENT_INIT) && !add_barrier_life(o, i)) return false;
     }
     if (o->values.count - o->of_tensors > LIVES_MAX) {
-        for (size_t i = o->out->count; i < o->out->members; i++) o->counts[i] = 0;
+        for (size_t i = 0; i < o->out->syncs; i++) o->counts[o->out->count + i] = 0;
         o->values.count = o->of_tensors;
     }
     for (int32_t i = 0; i < events && o->values.count > o->of_tensors; i++) {
@@ -253,7 +366,7 @@ static bool list_barrier_lives(orderer *o) {
 }
 
 static bool is_compared(const orderer *o, const tensor_value *value, int32_t ends) {
-    return value->number < ends || value->number >= o->counts[value->member] - ends;
+    return value->number < ends || value->number >= o->counts[value->owner] - ends;
 }
 
 /* ---- uses -------------------------------------------------------------------------- */
@@ -326,13 +439,26 @@ static bool list_uses(orderer *o) {
 
 /* ---- the matrix -------------------------------------------------------------------- */
 
+/* The slots of a ring are as many as the kernel says, whatever order it has. */
+static void keep_ring_apart(orderer *o, size_t tensor) {
+    const size_t n = o->out->members;
+    for (size_t a = o->out->first[tensor]; a < o->out->first[tensor + 1]; a++)
+        for (size_t b = o->out->first[tensor]; b < o->out->first[tensor + 1]; b++)
+            o->out->shared[a * n + b] = 0;
+}
+
 /* Members with a value may share bytes until two values say otherwise. */
 static void assume_sharing(orderer *o) {
     const size_t n = o->out->members;
-    for (size_t a = 0; a < n; a++) o->out->used[a] = o->counts[a] > 0;
+    for (size_t v = 0; v < o->values.count; v++) {
+        const tensor_value *value = &o->values.items[v];
+        if (value->newest_use >= 0) o->out->used[value->member] = 1;
+    }
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b < n; b++)
-            o->out->shared[a * n + b] = a != b && o->counts[a] > 0 && o->counts[b] > 0;
+            o->out->shared[a * n + b] = a != b && o->out->used[a] && o->out->used[b];
+    for (size_t t = 0; t < o->out->count; t++)
+        if (o->kernel->tensors.items[t].ring.count > 0) keep_ring_apart(o, t);
 }
 
 static void forbid_sharing(orderer *o, size_t a, size_t b) {
@@ -342,15 +468,15 @@ static void forbid_sharing(orderer *o, size_t a, size_t b) {
 
 /* ---- several mbarriers under one name ---------------------------------------------------- */
 
-/* Parts of a member that have values of their own. The tiles of a tensor count as one. */
+/* Parts of a member that have values of their own. */
 static int64_t parts_of(const orderer *o, int32_t member) {
     if (!is_barrier(o, member)) return 1;
-    return o->kernel->syncs.items[(size_t)member - o->out->count].elements;
+    return o->kernel->syncs.items[sync_of_member(o, member)].elements;
 }
 
 /* Which parts of two members, of which the first is an mbarrier, may not share bytes; bits. */
 static uint64_t *conflicts_of(const orderer *o, int32_t barrier, int32_t other) {
-    return &o->conflicts[((size_t)barrier - o->out->count) * o->out->members + (size_t)other];
+    return &o->conflicts[sync_of_member(o, barrier) * o->out->members + (size_t)other];
 }
 
 /* The bits of all pairs of parts; 0: these are too many. */
@@ -360,9 +486,13 @@ static uint64_t all_conflicts(const orderer *o, int32_t barrier, int32_t other) 
     return pairs == 64 ? UINT64_MAX : (UINT64_C(1) << pairs) - 1;
 }
 
+/* Of two members, are the conflicts with the other one kept with the first? */
+static bool keeps_conflicts(const orderer *o, int32_t first, int32_t other) {
+    return is_barrier(o, first) && (!is_barrier(o, other) || first < other);
+}
+
 static void forbid_values(orderer *o, const tensor_value *a, const tensor_value *b) {
-    const bool first =
-        is_barrier(o, a->member) && (!is_barrier(o, b->member) || a->member < b->member);
+    const bool first = keeps_conflicts(o, a->member, b->member);
     const tensor_value *barrier = first ? a : b;
     const tensor_value *other = first ? b : a;
     forbid_sharing(o, (size_t)a->member, (size_t)b->member);
@@ -376,7 +506,7 @@ static void forbid_values(orderer *o, const tensor_value *a, const tensor_value 
 static bool is_pair_settled(const orderer *o, int32_t a, int32_t b) {
     const size_t n = o->out->members;
     if (o->out->shared[(size_t)a * n + (size_t)b] != 0) return false;
-    const bool first = is_barrier(o, a) && (!is_barrier(o, b) || a < b);
+    const bool first = keeps_conflicts(o, a, b);
     const int32_t barrier = first ? a : b;
     const int32_t other = first ? b : a;
     if (!is_barrier(o, barrier)) return true;
@@ -386,13 +516,18 @@ static bool is_pair_settled(const orderer *o, int32_t a, int32_t b) {
 /* An mbarrier is uneven if only some of its parts may not share bytes with a member. */
 static void find_uneven(orderer *o) {
     const int32_t members = (int32_t)o->out->members;
-    for (int32_t a = (int32_t)o->out->count; a < members; a++) {
+    for (int32_t a = (int32_t)o->out->first[o->out->count]; a < members; a++) {
         for (int32_t b = 0; b < members; b++) {
             if (a == b || !o->out->used[a] || !o->out->used[b]) continue;
             const bool apart = o->out->shared[a * members + b] == 0;
             if (apart && !is_pair_settled(o, a, b)) o->out->uneven[a] = o->out->uneven[b] = 1;
         }
     }
+}
+
+static void forbid_tensor(orderer *o, size_t tensor) {
+    for (size_t s = o->out->first[tensor]; s < o->out->first[tensor + 1]; s++)
+        for (size_t other = 0; other < o->out->members; other++) forbid_sharing(o, s, other);
 }
 
 /* Outputs have their last values after the end. All tiles of one have to have some for that: an
@@ -407,62 +542,79 @@ static void keep_outputs(orderer *o) {
             slots += value->lasts;
         }
         const bool shown = slots == o->kernel->tensors.items[t].slots;
-        for (size_t other = 0; !shown && other < o->out->members; other++)
-            forbid_sharing(o, t, other);
+        if (!shown) forbid_tensor(o, t);
     }
 }
 
-/* The invalidate is generic: what a unit writes there needs a proxy fence after it. */
-static spad_status is_life_fenced(orderer *o, const value_use *use, const value_use *other,
-                                  bool *fenced, spad_error *error) {
-    const spad__event *event = &o->order.events.items.items[other->first];
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << o->values.items[use->value].space, .agent = -1};
-    *fenced = true;
-    if (!other->writes || !spad__is_async(&o->order, event)) return SPAD_OK;
-    return spad__fences_between(&o->fences, &need, spad__net_first(&o->order.net, use->last),
-                                spad__net_first(&o->order.net, other->first), fenced, error);
+/* May a slot of which no value is compared share bytes with a member as all others may that are? */
+static bool share_all_used(const orderer *o, spad__order_range slots, size_t other) {
+    for (size_t s = slots.first; s < slots.end; s++)
+        if (o->out->used[s] && o->out->shared[s * o->out->members + other] == 0) return false;
+    return spad__tensor_order_uses(o->out, slots);
+}
+
+/* Slots of a ring that this shape does not reach are as the others. */
+static void fill_unused(orderer *o) {
+    const size_t n = o->out->members;
+    for (size_t t = 0; t < o->out->count; t++) {
+        const spad__order_range slots = {o->out->first[t], o->out->first[t + 1]};
+        for (size_t s = slots.first; s < slots.end; s++) {
+            for (size_t other = 0; other < n && !o->out->used[s]; other++) {
+                if (other >= slots.first && other < slots.end) continue;
+                o->out->shared[s * n + other] = o->out->shared[other * n + s] =
+                    share_all_used(o, slots, other);
+            }
+        }
+    }
+}
+
+/* The point at which a use is over. */
+static int32_t end_of_use(const orderer *o, const value_use *use) {
+    return is_barrier(o, o->values.items[use->value].member)
+               ? spad__net_first(&o->order.net, use->last)
+               : spad__net_last(&o->order.net, use->last, use->writes);
 }
 
 /* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
  * warning, and no reason to keep tensors apart. After a write of all of a tile, others need a fence
- * after that one, whatever was there before. */
+ * after that one, whatever was there before. An invalidate is generic, and what was there before it
+ * is not read. */
 static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
                               bool *fenced, spad_error *error) {
     const spad__fence_pair pair = {.first = use->last,
                                    .second = other->first,
                                    .space = o->values.items[other->value].space,
-                                   .from = spad__net_last(&o->order.net, use->last, use->writes),
+                                   .from = end_of_use(o, use),
                                    .to = spad__net_first(&o->order.net, other->first)};
+    const bool after_life = is_barrier(o, o->values.items[use->value].member);
+    const int32_t whole = o->values.items[other->value].whole;
     spad__fence_need need;
     bool lacking = false;
     spad_status status = SPAD_OK;
-    const int32_t whole = o->values.items[other->value].whole;
     *fenced = true;
     if (!is_operation(o, other->first) || (whole >= 0 && whole != other->first)) return SPAD_OK;
-    if (is_barrier(o, o->values.items[use->value].member))
-        return is_life_fenced(o, use, other, fenced, error);
-    if (!is_operation(o, use->last)) return SPAD_OK;
-    if (use->writes) status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
-    if (status == SPAD_OK && !lacking)
+    if (!after_life && !is_operation(o, use->last)) return SPAD_OK;
+    if (after_life ? other->writes : use->writes)
+        status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
+    if (status == SPAD_OK && !lacking && !after_life)
         status = spad__fences_lack_unit(&o->fences, &pair, &need, &lacking, error);
     *fenced = !lacking;
     return status;
 }
 
 /* Do other threads of agents access the bytes of two members? Mbarriers have one thread each. */
-static bool others_access(const orderer *o, int32_t a, int32_t b) {
-    if (!is_barrier(o, a) && !is_barrier(o, b)) return spad__others_share(o->kernel, b);
-    return o->order.model.others != NULL && !(is_barrier(o, a) && is_barrier(o, b));
+static bool others_access(const orderer *o, const tensor_value *a, const tensor_value *b) {
+    const bool one = is_barrier(o, a->member), two = is_barrier(o, b->member);
+    if (!one && !two) return spad__others_share(o->kernel, b->owner);
+    return o->order.model.others != NULL && !(one && two);
 }
 
 /* Is the end of a use before another one, for all threads and both proxies? */
 static spad_status is_before_use(orderer *o, const value_use *use, const value_use *other,
                                  bool *before, spad_error *error) {
-    const int32_t from = o->values.items[use->value].member;
-    const int32_t to = o->values.items[other->value].member;
-    const int32_t end = is_barrier(o, from) ? spad__net_first(&o->order.net, use->last)
-                                            : spad__net_last(&o->order.net, use->last, use->writes);
+    const tensor_value *from = &o->values.items[use->value];
+    const tensor_value *to = &o->values.items[other->value];
+    const int32_t end = end_of_use(o, use);
     const int32_t start = spad__net_first(&o->order.net, other->first);
     spad_status status = spad__causes_before(&o->order.model, end, start, before, error);
     if (end == start) *before = false;
@@ -529,6 +681,7 @@ static spad_status compare_values(orderer *o, spad_error *error) {
     o->out->known = status == SPAD_OK && !late;
     for (size_t i = 0; late && i < o->out->members * o->out->members; i++) o->out->shared[i] = 0;
     find_uneven(o);
+    fill_unused(o);
     if (o->fences.order != NULL) spad__fences_free(&o->fences);
     if (o->order.model.net != NULL) spad__causes_free(&o->order.model);
     if (others != NULL) spad__net_free(&o->order.others);
@@ -547,9 +700,9 @@ static spad_status order_run(orderer *o, spad_error *error) {
 static spad_status order_events(orderer *o, spad_error *error) {
     const spad_host *host = &o->out->host;
     o->newest = spad__new_array(host, o->out->count + 1, sizeof *o->newest);
-    o->counts = spad__new_array(host, o->out->members + 1, sizeof *o->counts);
-    o->conflicts = spad__new_array(host, o->out->members + 1,
-                                   (o->out->members - o->out->count + 1) * sizeof *o->conflicts);
+    o->counts = spad__new_array(host, o->out->count + o->out->syncs + 1, sizeof *o->counts);
+    o->conflicts =
+        spad__new_array(host, o->out->members + 1, (o->out->syncs + 1) * sizeof *o->conflicts);
     if (o->newest == NULL || o->counts == NULL || o->conflicts == NULL)
         return spad__fail_host_memory(error);
     spad_status status = spad__net_build(&o->order.net, &o->order.events, error);
@@ -568,13 +721,13 @@ static void free_orderer(orderer *o) {
     const spad_host *host = &o->out->host;
     const size_t accesses = o->order.events.accesses.count + 1;
     spad__free(host, o->newest, (o->out->count + 1) * sizeof *o->newest);
-    spad__free(host, o->counts, (o->out->members + 1) * sizeof *o->counts);
+    spad__free(host, o->counts, (o->out->count + o->out->syncs + 1) * sizeof *o->counts);
     spad__free(host, o->conflicts,
-               (o->out->members + 1) * (o->out->members - o->out->count + 1) *
-                   sizeof *o->conflicts);
+               (o->out->members + 1) * (o->out->syncs + 1) * sizeof *o->conflicts);
     spad__free(host, o->accesses, accesses * sizeof *o->accesses);
     spad__free(host, o->value_of, accesses * sizeof *o->value_of);
     spad__array_free(host, &o->values);
+    spad__array_free(host, &o->runs);
     spad__array_free(host, &o->uses);
     spad__events_free(&o->order.events);
 }

@@ -9,7 +9,7 @@
  * Streams. The runtime has three queues for tensors of a core: reads, writes, and copies within
  * the device. Work on one of them is in order and has a number that can be waited for; nothing on
  * the device waits for another queue. So a stream remembers the last number; when its next piece
- * of work belongs to another queue, the call waits for that number first, and a stream that shall
+ * of work belongs to another queue, the call waits for that number first, and a stream that must
  * wait for an event waits in the call. A library without the asynchronous functions, which the
  * vendor calls experimental, does everything within the call.
  *
@@ -324,7 +324,7 @@ static nrt_result wait_for(const neuron_driver *driver, progress until) {
 }
 
 /* What failed since the last report. A tracker is used until it has something to report: whether
- * its list grows or begins anew when it was read is not documented. Nothing is under way. */
+ * its list grows or starts over when it was read is not documented. Nothing is under way. */
 static spad_status report_failures(const neuron_driver *driver, neuron_stream *stream,
                                    spad_error *error) {
     const nrt_failure *list = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Buffers: a table of records with generations. Memory is taken and given back outside
- * the lock of the table, so that a slow driver stops no other thread; whoever finds that the
- * table has changed meanwhile gives back what it took.
+ * the lock of the table, so that a slow driver stops no other thread; a thread that finds
+ * the table changed meanwhile gives back what it took.
  */
 #include <stdio.h>
 #include <string.h>

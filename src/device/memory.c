@@ -155,7 +155,7 @@ static spad_status wrapper_alloc(void *context, spad_allocation *out, int64_t by
 }
 
 /* A log holds the mutex while it frees: once the bytes are free another thread may log
- * them anew, and its row must come after this one. */
+ * them again, and its row must come after this one. */
 static spad_status wrapper_free(void *context, const spad_allocation *block, spad_error *error) {
     spad_wrapper *w = context;
     spad_status status;

@@ -12,7 +12,7 @@
  *
  * What happens nearly always, a block into a list or out of it, is in spad_pool_alloc and
  * spad_pool_free themselves, short and without a call; everything else, even a lock that
- * another thread has, goes through alloc_slowly and free_slowly, which begin anew.
+ * another thread has, goes through alloc_slowly and free_slowly, which start over.
  *
  * In the caches sizes are rounded up to the lower border of a bin, at most a
  * sixteenth. When the range has no room the caches are emptied into it, large blocks
@@ -373,8 +373,8 @@ static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool r
 }
 
 /* More blocks for a list that was empty: half of what it may hold, so that neither its end nor
- * its limit is near, but no more than a small part of what is free, lest a pool that is nearly
- * full carves blocks only to give them back. Returns a chain. Under the mutex, after hold,
+ * its limit is near, but no more than a small part of what is free, so that a nearly full
+ * pool does not carve blocks only to give them back. Returns a chain. Under the mutex, after hold,
  * which made sure of the tickets. */
 static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
     spad__assert(bytes > 0);

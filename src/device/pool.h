@@ -112,8 +112,8 @@ static inline spad__ticket *spad__ticket_at(const spad_pool *pool, uint32_t numb
     return atomic_load_explicit(&pool->segments[p.segment], memory_order_relaxed) + p.index;
 }
 
-/* A ticket without a user gets one: the next generation of its handle. Under the lock of whoever
- * has it. */
+/* A ticket without a user gets one: the next generation of its handle. Under the lock of
+ * its owner. */
 static inline uint64_t spad__ticket_give(spad__ticket *t, uint32_t number) {
     spad__assert((uint32_t)atomic_load_explicit(&t->handle, memory_order_relaxed) == 0);
     const uint64_t handle =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workspaces: one buffer, handed out from the bottom up, anew in every phase. What a phase
+ * Workspaces: one buffer, handed out from the bottom up, again in every phase. What a phase
  * takes are aliases of the buffer, all of which end with it.
  */
 #include "base/checked.h"

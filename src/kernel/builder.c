@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The builder: its life, plain declarations, and blocks. Tensors are in
- * builder_tensor.c, the other statements in builder_statement.c, expressions in
- * expr.c. The reader of kernel text (reader.c) makes kernels with these calls too,
- * so the rules of a kernel are here and nowhere else.
+ * The builder: its life, and plain declarations. Tensors are in builder_tensor.c, blocks in
+ * builder_blocks.c, the other statements in builder_statement.c, expressions in expr.c. The reader
+ * of kernel text (reader.c) makes kernels with these calls too, so the rules of a kernel are here
+ * and nowhere else.
  *
  * Each call checks, reserves room for all it adds, and then adds it, so that a
  * failed call changes nothing that can be seen. O(1) amortised per thing added.
@@ -77,6 +77,7 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
         kernel->target = target;
         kernel->name = keep_text(kernel, name);
         kernel->about = keep_text(kernel, about != NULL ? about : "");
+        kernel->assumption = "";
     }
     if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
         !add_first_rows(kernel) || !keep_defines(builder, options)) {
@@ -140,8 +141,8 @@ static bool multiply_amounts(spad_amounts list, int64_t *product) {
 
 /* ---- declarations ------------------------------------------------------------------ */
 
-static spad_status need_top(const spad_kernel_builder *builder, const char *what,
-                            spad_error *error) {
+spad_status spad__need_top(const spad_kernel_builder *builder, const char *what,
+                           spad_error *error) {
     if (builder->blocks.count == 0) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "%s is declared outside of all blocks, at the top of the kernel", what);
@@ -151,7 +152,7 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
                                       const char *name, spad_amount preset, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = 0;
-    spad_status status = need_top(builder, "a parameter", error);
+    spad_status status = spad__need_top(builder, "a parameter", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &preset, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->params, 1)) {
@@ -203,9 +204,22 @@ spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *pa
     return status;
 }
 
+spad_status spad_kernel_builder_assume(spad_kernel_builder *builder, const char *assumption,
+                                       spad_error *error) {
+    const spad_status status = spad__need_top(builder, "an assumption", error);
+    if (status != SPAD_OK) return status;
+    if (builder->kernel->assumption[0] != '\0') {
+        return spad__fail(error, SPAD_ERR_NAME, "a second assumption: a kernel has one");
+    }
+    const char *kept = keep_text(builder->kernel, assumption);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    builder->kernel->assumption = kept;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
                                      spad_error *error) {
-    spad_status status = need_top(builder, "a grid", error);
+    spad_status status = spad__need_top(builder, "a grid", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
     if (status != SPAD_OK) return status;
     if (builder->kernel->grid.value != 0) {
@@ -221,7 +235,7 @@ spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount b
 
 spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
                                         spad_error *error) {
-    spad_status status = need_top(builder, "a cluster", error);
+    spad_status status = spad__need_top(builder, "a cluster", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
     if (status != SPAD_OK) return status;
     if (builder->kernel->cluster.value != 0) {
@@ -256,7 +270,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
                                        spad_amount lower, spad_amount upper,
                                        spad_stack_behaviour behaviour, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
-    spad_status status = need_top(builder, "a region", error);
+    spad_status status = spad__need_top(builder, "a region", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &lower, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &upper, error);
     if (status != SPAD_OK) return status;
@@ -315,7 +329,7 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                      spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
-    spad_status status = need_top(builder, "a unit", error);
+    spad_status status = spad__need_top(builder, "a unit", error);
     if (status != SPAD_OK) return status;
     if (engine >= kernel->target->engine_count || (unsigned)order >= SPAD_UNIT_ORDERS) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such engine or order");
@@ -371,7 +385,7 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
                                      spad_amount count, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
-    spad_status status = need_top(builder, "a barrier, counter or group", error);
+    spad_status status = spad__need_top(builder, "a barrier, counter or group", error);
     if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &count, error);
     if (status != SPAD_OK) return status;
@@ -473,7 +487,7 @@ spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *build
                                         spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
-    spad_status status = need_top(builder, "an unknown value", error);
+    spad_status status = spad__need_top(builder, "an unknown value", error);
     if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &least, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
@@ -496,292 +510,5 @@ spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *build
     if (status != SPAD_OK) return status;
     kernel->unknowns.items[kernel->unknowns.count++] = row;
     *out = number;
-    return SPAD_OK;
-}
-
-/* ---- blocks ------------------------------------------------------------------------ */
-
-spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind) {
-    spad_kernel *kernel = builder->kernel;
-    if (!spad__array_reserve(&kernel->host, &kernel->statements, 1)) return NULL;
-    const size_t depth = builder->blocks.count;
-    spad_statement *statement = &kernel->statements.items[kernel->statements.count];
-    *statement = spad_statement_of(kind, -1);
-    statement->location = builder->location;
-    statement->source = builder->source;
-    statement->end = kernel->statements.count + 1;
-    statement->parent = depth > 0 ? (int64_t)builder->blocks.items[depth - 1].statement : -1;
-    statement->agent = builder->agent;
-    statement->loop = builder->loop;
-    statement->guarded = builder->guarded;
-    statement->first_access = kernel->accesses.count;
-    statement->first_completion = kernel->completions.count;
-    return statement;
-}
-
-void spad__add_statement(spad_kernel_builder *builder) {
-    if (builder->blocks.count == 0 && builder->kernel->agents.count > 1) {
-        const size_t last = builder->kernel->statements.count;
-        builder->agents_over = builder->kernel->statements.items[last].kind != SPAD_STATEMENT_AGENT;
-    }
-    builder->kernel->statements.count++;
-}
-
-void spad__open_block(spad_kernel_builder *builder, size_t symbols) {
-    spad_kernel *kernel = builder->kernel;
-    const size_t depth = builder->blocks.count;
-    spad__add_statement(builder);
-    builder->blocks.items[builder->blocks.count++] =
-        (spad__block){.statement = kernel->statements.count - 1,
-                      .symbols = symbols,
-                      .loop = builder->loop,
-                      .guarded = builder->guarded};
-    if (depth + 1 > kernel->blocks_deep) kernel->blocks_deep = depth + 1;
-}
-
-spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
-                            spad_statement_kind kind, spad_error *error) {
-    if (builder->blocks.count >= SPAD__BLOCKS_DEEP) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep: at most %d",
-                          SPAD__BLOCKS_DEEP);
-    }
-    *out = spad__array_reserve(&builder->host, &builder->blocks, 1)
-               ? spad__new_statement(builder, kind)
-               : NULL;
-    return *out != NULL ? SPAD_OK : spad__fail_host_memory(error);
-}
-
-/* Is there a parameter in it that may have any value? */
-static bool depends_on_any(const spad_kernel *kernel, spad_expr expr) {
-    for (size_t i = 0; i < kernel->params.count; i++) {
-        if (kernel->params.items[i].any &&
-            spad__expr_has(kernel, expr, SPAD_EXPR_PARAM, (int64_t)i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
-                                    const char *name, spad_amount begin, spad_amount end,
-                                    bool parallel, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    *variable = 0;
-    int64_t trips;
-    spad_status status = spad__fold_amount(builder, &begin, error);
-    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
-    if (status != SPAD_OK) return status;
-    if (end.value < begin.value &&
-        (depends_on_any(kernel, begin.expr) || depends_on_any(kernel, end.expr))) {
-        end.value = begin.value; /* the data of this run ask for no rounds */
-    }
-    if (end.value < begin.value) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
-                          (long long)begin.value, (long long)end.value);
-    }
-    if (!spad__sub(end.value, begin.value, &trips)) {
-        return spad__fail(error, SPAD_ERR_OVERFLOW,
-                          "the trip count from %lld to %lld does not "
-                          "fit 64 bits",
-                          (long long)begin.value, (long long)end.value);
-    }
-    if (builder->loop_depth >= SPAD__LOOPS_DEEP) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "loops are nested too deep: at most %d",
-                          SPAD__LOOPS_DEEP);
-    }
-    spad_statement *statement;
-    status = spad__new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
-    if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&kernel->host, &kernel->loops, 1)) {
-        return spad__fail_host_memory(error);
-    }
-    spad_kernel_loop loop = {.begin = begin,
-                             .end = end,
-                             .step = {.value = 1},
-                             .parallel = parallel,
-                             .outer = builder->loop,
-                             .statement = kernel->statements.count,
-                             .location = builder->location};
-    const size_t symbols = builder->symbols.count;
-    const int64_t number = (int64_t)kernel->loops.count;
-    status = spad__add_symbol(builder, name, SPAD__SYMBOL_LOOP, number, &loop.name, error);
-    if (status != SPAD_OK) return status;
-    kernel->loops.items[kernel->loops.count++] = loop;
-    status = spad_kernel_builder_name(variable, builder, name, error);
-    if (status != SPAD_OK) {
-        kernel->loops.count--;
-        spad__drop_symbols(builder, symbols);
-        return status;
-    }
-    statement->item = number;
-    spad__open_block(builder, symbols);
-    builder->loop = number;
-    builder->loop_depth++;
-    builder->guarded = builder->guarded || trips == 0;
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comparison *comparisons,
-                                   size_t count, spad_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        spad_status status = spad__check_expr(builder, comparisons[i].left, error);
-        if (status == SPAD_OK) status = spad__check_expr(builder, comparisons[i].right, error);
-        if (status != SPAD_OK) return status;
-        if ((unsigned)comparisons[i].relation >= SPAD_RELATIONS) {
-            return spad__fail(error, SPAD_ERR_ARGUMENT, "no such relation");
-        }
-    }
-    if (count == 0) return spad__fail(error, SPAD_ERR_ARGUMENT, "an if needs a comparison");
-    spad_comparison *kept = spad__arena_array(&builder->kernel->arena, count, sizeof *kept);
-    if (kept == NULL) return spad__fail_host_memory(error);
-    memcpy(kept, comparisons, count * sizeof *kept);
-    kept[0].alternative = false;
-    spad_statement *statement;
-    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_IF, error);
-    if (status != SPAD_OK) return status;
-    statement->comparisons = kept;
-    statement->comparison_count = count;
-    spad__open_block(builder, builder->symbols.count);
-    builder->guarded = true;
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    const size_t depth = builder->blocks.count;
-    const size_t around = depth > 0 ? builder->blocks.items[depth - 1].statement : 0;
-    if (depth == 0 || kernel->statements.items[around].kind != SPAD_STATEMENT_IF ||
-        builder->blocks.items[depth - 1].of_loop || kernel->statements.items[around].item >= 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "an else without its if");
-    }
-    spad_statement *statement;
-    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
-    if (status != SPAD_OK) return status;
-    spad__drop_symbols(builder, builder->blocks.items[depth - 1].symbols);
-    kernel->statements.items[around].item = (int64_t)kernel->statements.count;
-    spad__open_block(builder, builder->symbols.count);
-    return SPAD_OK;
-}
-
-static spad_status refuse_agents_and_scopes(spad_error *error) {
-    return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "a kernel has either agents or scopes: agents run concurrently, and the "
-                      "order of scoped allocations would be "
-                      "undefined; use auto, ring, mod or at");
-}
-
-spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
-                                      spad_amount sections, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    spad_status status = spad__fold_amount(builder, &sections, error);
-    if (status != SPAD_OK) return status;
-    if (sections.value < 1) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld sections; a scope has at least 1",
-                          (long long)sections.value);
-    }
-    if (kernel->agents.count > 1) return refuse_agents_and_scopes(error);
-    status = spad__check_name(name, error);
-    if (status != SPAD_OK) return status;
-    const char *kept = keep_text(kernel, name);
-    if (kept == NULL) return spad__fail_host_memory(error);
-    const spad__expr_mark mark = spad__mark_exprs(kernel);
-    spad_expr amount = sections.expr;
-    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
-    if (status != SPAD_OK) return status;
-    spad_statement *statement;
-    status = spad__new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
-    if (status != SPAD_OK) {
-        spad__drop_exprs(kernel, mark);
-        return status;
-    }
-    statement->name = kept;
-    statement->amount = amount;
-    spad__open_block(builder, builder->symbols.count);
-    kernel->is_scoped = true;
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
-                                      spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    spad_status status = need_top(builder, "an agent", error);
-    if (status != SPAD_OK) return status;
-    if (kernel->is_scoped) return refuse_agents_and_scopes(error);
-    if (builder->agents_over) {
-        return spad__fail(
-            error, SPAD_ERR_ARGUMENT,
-            "agents must be adjacent: a statement of the main program is between them");
-    }
-    spad_statement *statement;
-    status = spad__new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
-    if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
-        return spad__fail_host_memory(error);
-    }
-    spad_kernel_agent agent = {.statement = kernel->statements.count,
-                               .location = builder->location};
-    const int64_t number = (int64_t)kernel->agents.count;
-    status = spad__add_symbol(builder, name, SPAD__SYMBOL_AGENT, number, &agent.name, error);
-    if (status != SPAD_OK) return status;
-    kernel->agents.items[kernel->agents.count++] = agent;
-    kernel->is_explicit = true;
-    statement->item = number;
-    statement->name = agent.name;
-    statement->agent = number;
-    spad__open_block(builder, builder->symbols.count);
-    builder->agent = number;
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
-                                        spad_amount registers, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    const size_t last = kernel->statements.count;
-    if (builder->agent == 0 || kernel->statements.items[last - 1].kind != SPAD_STATEMENT_AGENT) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "threads are stated directly after the begin of an agent");
-    }
-    spad_status status = spad__fold_amount(builder, &threads, error);
-    if (status == SPAD_OK) status = spad__fold_amount(builder, &registers, error);
-    if (status != SPAD_OK) return status;
-    spad_kernel_agent *agent = &kernel->agents.items[builder->agent];
-    const bool stated = threads.expr != 0 || threads.value != 0;
-    const bool limited = registers.expr != 0 || registers.value != 0;
-    if ((stated && threads.value < 1) || (limited && registers.value < 1)) {
-        return spad__fail(
-            error, SPAD_ERR_ARGUMENT, "'%s' has %lld %s; at least 1", agent->name,
-            (long long)(stated && threads.value < 1 ? threads.value : registers.value),
-            stated && threads.value < 1 ? "threads" : "registers");
-    }
-    agent->threads = threads;
-    agent->registers = registers;
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    if (builder->blocks.count == 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no open block to end");
-    }
-    spad_statement_kind kind;
-    bool more;
-    do { /* an else ends together with its if, and what stands for the bounds of a loop with it */
-        const spad__block block = builder->blocks.items[--builder->blocks.count];
-        spad_statement *statement = &kernel->statements.items[block.statement];
-        kind = statement->kind;
-        statement->end = kernel->statements.count;
-        if (kind == SPAD_STATEMENT_SCOPE) {
-            for (size_t i = block.symbols; i < builder->symbols.count; i++) {
-                builder->symbols.items[i].closed = true;
-            }
-        } else {
-            spad__drop_symbols(builder, block.symbols);
-        }
-        more = kind == SPAD_STATEMENT_ELSE || block.of_loop;
-        if (kind == SPAD_STATEMENT_FOR) builder->loop_depth--;
-        if (kind == SPAD_STATEMENT_AGENT) builder->agent = 0;
-        builder->loop = block.loop;
-        builder->guarded = block.guarded;
-    } while (more);
     return SPAD_OK;
 }

@@ -7,8 +7,9 @@
  * longest run has, and its body stands in an IF that lets the rounds of this run pass. Its
  * variable is an expression of the round:
  *
- *     for n in a..b step 2    ->  for r in 0..(most of b - a, halved)  if 2 * r < b - a  n = a + 2
- * * r for n in a..b step -1   ->  the same with n = b - 1 - r
+ *     for n in a..b step 2    ->  for r in 0..(most of b - a, halved)
+ *                                     if 2 * r < b - a, with n = a + 2 * r
+ *     for n in a..b step -1   ->  the same with n = b - 1 - r
  *
  * Where a is a constant and the step is 1, the loop counts n itself. The most that b - a can be is
  * found from the bounds of the loops around, as an expression of parameters, so that it is

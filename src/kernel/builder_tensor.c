@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "kernel/place.h"
 
 enum { SCOPED_TILES_MAX = 4096 }; /* tiles that one scoped declaration allocates */
 
@@ -363,9 +364,8 @@ static spad_status check_like(spad_kernel_builder *builder, spad_kernel_tensor *
     if (visible != SPAD_OK) return visible;
     const spad_kernel_tensor *other = &kernel->tensors.items[tensor->like - 1];
     const spad_space *space = &spaces[tensor->space];
-    const size_t base =
-        spaces[other->space].instance > 0 ? spaces[other->space].instance_of : other->space;
-    if (space->instance <= spaces[other->space].instance || space->instance_of != base) {
+    const size_t first = spad__first_instance(kernel->target, other->space);
+    if (space->instance <= spaces[other->space].instance || space->instance_of != first) {
         return spad__fail(error, SPAD_ERR_SPACE,
                           "'%s' is in '%s'; a tensor like it is in a later instance of that space",
                           other->name, spaces[other->space].name);

@@ -155,7 +155,7 @@ static void close_statement(resolver *r, size_t number) {
     spad_expr *inside = &r->inside[number];
     if (counts(r, s)) {
         *inside = s->kind == SPAD_STATEMENT_ADVANCE ? s->amount : cursor_number(r, 1);
-    } else if (s->kind == SPAD_STATEMENT_BREAK) { /* how often the loop runs is open */
+    } else if (s->kind == SPAD_STATEMENT_BREAK) { /* how often the loop runs is unknown */
         r->uneven = true;
     } else if (s->kind == SPAD_STATEMENT_IF && *inside != 0) {
         r->uneven = true;

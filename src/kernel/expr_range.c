@@ -22,13 +22,12 @@ static int64_t add_bounds(int64_t a, int64_t b, int64_t none) {
     return a == none || b == none || !spad__add(a, b, &sum) ? none : sum;
 }
 
-static int64_t negate_bound(int64_t a) {
-    if (a == INT64_MIN) return INT64_MAX;
-    return a == INT64_MAX ? INT64_MIN : -a;
-}
-
+/* INT64_MAX is a number as a least value, and none as a most. */
 static expr_range negate_range(expr_range a) {
-    return (expr_range){negate_bound(a.most), negate_bound(a.least)};
+    expr_range result = any_number;
+    if (a.most != INT64_MAX && a.most != INT64_MIN) result.least = -a.most;
+    if (a.least != INT64_MIN) result.most = -a.least;
+    return result;
 }
 
 static expr_range add_ranges(expr_range a, expr_range b) {

@@ -369,7 +369,9 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
     spad_status status =
         spad_kernel_builder_create(&builder, k->name, k->about, k->target, &options, error);
     if (status != SPAD_OK) return status;
-    status = spad__fold_build(f, builder, error);
+    if (k->assumption[0] != '\0')
+        status = spad_kernel_builder_assume(builder, k->assumption, error);
+    if (status == SPAD_OK) status = spad__fold_build(f, builder, error);
     if (status == SPAD_OK) status = spad_kernel_builder_finish(&made, builder, error);
     spad_kernel_builder_destroy(builder);
     if (status == SPAD_OK) status = fold_read_again(out, made, k->file, &f->host, error);

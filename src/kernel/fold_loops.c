@@ -26,7 +26,7 @@ enum { PERIODS = 256, LOOPS = 64, BODY_MOST = 8192, ROUNDS_LEAST = 3 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-/* What is put after memory has ended is lost: whoever asks for a shape looks at `out_of_memory`. */
+/* What is put after memory has ended is lost: callers of a shape look at `out_of_memory`. */
 static void fold_put_code(spad__folder *f, int64_t value) {
     if (!spad__array_reserve(&f->host, &f->code, 1)) {
         f->out_of_memory = true;

@@ -58,6 +58,10 @@ const char *spad_kernel_get_about(const spad_kernel *kernel) {
     return kernel->about;
 }
 
+const char *spad_kernel_get_assumption(const spad_kernel *kernel) {
+    return kernel->assumption;
+}
+
 const char *spad_kernel_get_file(const spad_kernel *kernel) {
     return kernel->file;
 }

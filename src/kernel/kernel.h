@@ -46,6 +46,7 @@ struct spad_kernel {
     const spad_target *target;
     const char *name;
     const char *about;
+    const char *assumption; /* of what is said about it; "": it has none */
     const char *file;
     spad_amount grid;    /* 0: not stated */
     spad_amount cluster; /* blocks whose agents these are; 0: one */
@@ -171,6 +172,9 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 
 /* Is that an expression whose loops are all open here? */
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
+
+/* Are all blocks closed, so that something (`what`) can be declared at the top of the kernel? */
+spad_status spad__need_top(const spad_kernel_builder *builder, const char *what, spad_error *error);
 
 /* Opens a block for the statement that was just made. Room is reserved. `symbols`: how many there
  * were before it. */

@@ -3,22 +3,39 @@
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
  * layout_barriers.c the same for mbarriers, layout_like.c for tensors in several instances,
  * layout_given.c what has an address already, layout_solve.c asks the planner for one space,
- * layout_peak.c finds its peak, layout.c joins them, layout_query.c answers.
+ * layout_claims.c says what that proves, layout_peak.c finds the peak, layout.c joins them,
+ * layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
 
+#include "base/checked.h"
 #include "base/interval.h"
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "kernel/tensor_order.h"
 #include "spad/layout.h"
+
+/* Buffers of a space, beyond which an order of the caller is left out. */
+enum { SPAD__ORDERED_MAX = 4096 };
 
 /* Statements [begin, end) in which something is needed; empty: never. */
 typedef struct spad__slot_life {
     int64_t begin;
     int64_t end;
 } spad__slot_life;
+
+/* Needed in another life as well, and in between. */
+static inline void spad__slot_need(spad__slot_life *slot, spad__slot_life life) {
+    if (life.begin == life.end) return;
+    if (slot->begin == slot->end) {
+        *slot = life;
+    } else {
+        slot->begin = spad__min(slot->begin, life.begin);
+        slot->end = spad__max(slot->end, life.end);
+    }
+}
 
 /* One space while its problem is put together and afterwards. */
 typedef struct spad__layout_space {
@@ -73,18 +90,26 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 
 /* What tensors that have the same bytes in several instances need together. */
 spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error);
-/* Are two buffers, and those like them in each instance, never needed together by the order of the
- * caller? */
+/* Which slots of two buffers, and of those like them in each instance, are never needed together by
+ * the order of the caller? */
+spad__turns spad__layout_turns(const spad_layout *layout, const spad_layout_buffer *a,
+                               const spad_layout_buffer *b);
+/* Are all of them? */
 bool spad__layout_in_turns(const spad_layout *layout, const spad_layout_buffer *a,
                            const spad_layout_buffer *b);
+
 /* Does the order keep two tensors apart, whatever the text says? */
 bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
                               const spad_layout_buffer *b);
 /* May they share bytes for that in this layout? */
 bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
                             const spad_layout_buffer *b);
+/* The first instance of a space, which is solved before it; NULL: it is the first, or that has no
+ * buffers. */
+const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space);
 /* Tensors like others are kept apart where any of them needs its bytes at the same time: where
- * their times differ, another layout may be lower. What is certain is each slot alone. */
+ * their times differ, another layout may be lower. And the bytes that a tensor has because another
+ * one has them may be others in another layout. */
 void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);
 
 /* The statements in which the bytes of an mbarrier are needed. */
@@ -98,6 +123,17 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
 
 /* Places the planned buffers of a space that has some, around the others; fills in the row. */
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
+
+/* What the kernel has placed is in every layout, and outside the space it does not fit, whatever
+ * the planner says. */
+void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row);
+/* Bytes that every layout has: those of each slot alone, and what the kernel has placed itself. */
+int64_t spad__layout_certain_bytes(const spad_layout *layout, const spad_layout_space *row);
+/* Claims no more than a bound says: takes back verdicts that rest on a higher one. */
+void spad__layout_lower_bound(const spad_layout *layout, spad_layout_space *row, int64_t bound);
+/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
+ * An order of the tensors settles it, where it is not left out. `loose`: it was for slots. */
+void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row, bool loose);
 
 /* The live peak of a space: the most bytes of one lane that are needed at one statement, and the
  * first such statement. Unchanged where a buffer has no place, or nothing is needed. */

@@ -5,7 +5,7 @@
  * An mbarrier that the main program initialises and invalidates is needed from the first `init` of
  * its elements to the last `invalidate`, if
  *   - every element has one of each, and all of them are in the same block, which is no half of an
- *     `if`: so whoever passes the first passes the last;
+ *     `if`: an agent that passes the first passes the last;
  *   - no `break` leaves that block in between;
  *   - all uses are in between.
  * A use that the text puts there and that happens later is an error (SPAD-MBARRIER-LIFE), which
@@ -164,7 +164,7 @@ static bool meets_all(const spad_layout *layout, const spad_layout_space *row,
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const int64_t tensor = buffer->tensor;
-        if (spad__layout_in_turns(layout, barrier, buffer)) return false;
+        if (spad__layout_turns(layout, barrier, buffer) != SPAD__TURNS_NONE) return false;
         if (tensor < 0) continue;
         for (size_t s = layout->first_slots[tensor]; s < layout->first_slots[tensor + 1]; s++) {
             const spad__slot_life *slot = &layout->lives[s];
@@ -199,7 +199,7 @@ static bool add_chosen(const spad_layout *layout, chosen_buffers *chosen,
     if (layout->options.order == NULL) return true;
     if (chosen->count == CHOSEN_MAX || (buffer->tensor < 0 && buffer->slots > 1)) return false;
     for (size_t i = 0; i < chosen->count; i++)
-        if (spad__layout_in_turns(layout, buffer, chosen->items[i])) return false;
+        if (spad__layout_turns(layout, buffer, chosen->items[i]) != SPAD__TURNS_NONE) return false;
     chosen->items[chosen->count++] = buffer;
     return true;
 }
@@ -220,15 +220,12 @@ static int64_t load_at(const spad_layout *layout, const spad_layout_space *row,
     return sum;
 }
 
-/* The largest of these sums; of one slot, where agents run beside each other or there are many. */
+/* The largest of these sums; of one slot, where agents run beside each other or there are many.
+ * What the kernel has placed is in every layout. */
 static int64_t certain_load(const spad_layout *layout, const spad_layout_space *row,
                             const spad__slot_life *barriers) {
     size_t count = row->buffer_count;
-    int64_t most = 0;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (buffer->begin < buffer->end) most = spad__max(most, buffer->rect.bytes);
-    }
+    int64_t most = spad__layout_certain_bytes(layout, row);
     if (spad_kernel_agent_count(layout->kernel) > 1) return most;
     for (size_t i = 0; i < row->buffer_count && count <= SUMMED_MAX; i++) {
         const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
@@ -250,8 +247,8 @@ static int64_t certain_load(const spad_layout *layout, const spad_layout_space *
  * name one may leave its bytes before another one. */
 static bool is_exact(const spad_layout *layout, const spad_layout_buffer *barrier) {
     const spad_tensor_order *order = layout->options.order;
-    const size_t member = layout->kernel->tensors.count + (size_t)barrier->sync;
-    return order != NULL && order->known && order->barriers && !order->uneven[member] &&
+    return order != NULL && order->known && order->barriers && !order->coarse &&
+           !order->uneven[spad__tensor_order_sync(order, barrier->sync).first] &&
            barrier->mode == SPAD_MODE_AUTO;
 }
 
@@ -285,10 +282,6 @@ spad_status spad__layout_weaken_barriers(const spad_layout *layout, spad_layout_
     const int64_t load = less > 0 ? certain_load(layout, row, barriers) : 0;
     spad__free(&layout->host, barriers, room * sizeof *barriers);
     if (less == 0) return SPAD_OK;
-    row->bound = spad__max(row->bound - less, spad__min(load, row->bound));
-    if (row->verdict == SPAD_PLAN_OPTIMAL && row->bound < row->height)
-        row->verdict = SPAD_PLAN_FEASIBLE;
-    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
-        row->verdict = SPAD_PLAN_UNKNOWN;
+    spad__layout_lower_bound(layout, row, spad__max(row->bound - less, load));
     return SPAD_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel places itself: tensors with `at` and `mod` by their formulas, stack and
- * heap tensors by a walk that runs their managers.
+ * What has a place before the planner is asked about a space: tensors with `at` and `mod` by their
+ * formulas, stack and heap tensors by a walk that runs their managers, mbarriers with `at`, and
+ * what has the bytes that it has in the first instance of the space.
  *
  * A modulo tensor has as many places as its rings repeat after, whatever the number of
  * its tiles. A walk is cut at WALK_EVENTS; the whole region of each manager then counts
@@ -63,8 +64,8 @@ static spad_status add_placed_barriers(spad_layout *layout, size_t space, spad_e
     size_t shared;
     spad_status status = SPAD_OK;
     const spad_space *row = &k->target->spaces[space];
-    const size_t base = row->instance > 0 ? row->instance_of : space;
-    if (!spad__barrier_space(k, &shared) || shared != base) return SPAD_OK;
+    const size_t first = spad__first_instance(k->target, space);
+    if (!spad__barrier_space(k, &shared) || shared != first) return SPAD_OK;
     for (size_t i = 0; i < k->syncs.count && status == SPAD_OK; i++) {
         const spad_kernel_sync *sync = &k->syncs.items[i];
         const int64_t blocks = sync->each_block ? sync->dims.items[0].value : 1;
@@ -283,13 +284,10 @@ static spad_status add_like(spad_layout *layout, size_t tensor, spad_error *erro
 static spad_status add_block_barriers(spad_layout *layout, size_t space, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     const spad_space *row = &k->target->spaces[space];
-    const spad_layout_space *first = NULL;
+    const spad__layout_space *first = spad__layout_first_instance(layout, space);
     spad_status status = SPAD_OK;
-    for (size_t i = 0; row->instance > 0 && i < layout->space_count; i++) {
-        if (layout->spaces[i].row.space == row->instance_of) first = &layout->spaces[i].row;
-    }
-    for (size_t i = 0; first != NULL && i < first->planned_count && status == SPAD_OK; i++) {
-        const spad_layout_buffer buffer = layout->buffers.items[first->first_buffer + i];
+    for (size_t i = 0; first != NULL && i < first->row.planned_count && status == SPAD_OK; i++) {
+        const spad_layout_buffer buffer = layout->buffers.items[first->row.first_buffer + i];
         if (buffer.sync < 0 || buffer.rect.byte == SPAD_NO_BYTE) continue;
         const spad_kernel_sync *sync = &k->syncs.items[buffer.sync];
         if (!sync->each_block || sync->dims.items[0].value <= row->instance) continue;

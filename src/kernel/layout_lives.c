@@ -91,15 +91,6 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-static void need(spad__slot_life *slot, spad__slot_life life) {
-    if (slot->begin == slot->end) {
-        *slot = life;
-    } else {
-        slot->begin = spad__min(slot->begin, life.begin);
-        slot->end = spad__max(slot->end, life.end);
-    }
-}
-
 /* ---- parameters -------------------------------------------------------------------- */
 
 static bool has_param(const spad_kernel *k, spad_expr expr) {
@@ -259,15 +250,15 @@ static void add_flight(const spad_layout *layout, size_t operation, spad__slot_l
     const spad_kernel *k = layout->kernel;
     const size_t wait = find_group_wait(k, operation);
     const bool ends = wait < k->statements.count;
-    need(life, widened(k, operation, wait));
+    spad__slot_need(life, widened(k, operation, wait));
     life->end = spad__max(life->end, ends ? (int64_t)wait + 1 : layout->end);
 }
 
 static void widen_to_agents(const spad_layout *layout, spad__slot_life *life) {
     const spad_kernel *k = layout->kernel;
     const size_t last = k->agents.items[k->agents.count - 1].statement;
-    need(life, (spad__slot_life){(int64_t)k->agents.items[1].statement,
-                                 (int64_t)k->statements.items[last].end});
+    spad__slot_need(life, (spad__slot_life){(int64_t)k->agents.items[1].statement,
+                                            (int64_t)k->statements.items[last].end});
 }
 
 static spad__slot_life life_of_touch(const spad_layout *layout, size_t statement,
@@ -290,7 +281,7 @@ static size_t slot_of_tile(const spad_layout *layout, int64_t home, int64_t tile
 }
 
 static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__slot_life life) {
-    need(&layout->lives[slot_of_tile(layout, home, tile)], life);
+    spad__slot_need(&layout->lives[slot_of_tile(layout, home, tile)], life);
 }
 
 /* The bounds of an index; *count: tiles in the box, cut at `most`. An index that is always
@@ -348,7 +339,7 @@ static void touch_slots(spad_layout *layout, size_t statement, const spad_kernel
             bound_index(k, tensor, index, low, high, home->slots, &count);
         }
         if (!spad__is_planned(k, home) || count >= home->slots || count > FOLLOWED_TILES_MAX) {
-            need(&layout->all[tensor->home], life);
+            spad__slot_need(&layout->all[tensor->home], life);
             return;
         }
         if (count == 0) return;
@@ -395,14 +386,14 @@ static void begin_tensor(spad_layout *layout, size_t number) {
     slots_of(layout, number, &first, &end);
     const spad__slot_life all = layout->all[number];
     for (size_t i = first; i < end; i++) {
-        if (all.begin < all.end) need(&layout->lives[i], all);
+        spad__slot_need(&layout->lives[i], all);
         if ((layout->kernel->tensors.items[number].flags & SPAD_TENSOR_INPUT) != 0) {
-            need(&layout->lives[i], (spad__slot_life){0, 1});
+            spad__slot_need(&layout->lives[i], (spad__slot_life){0, 1});
         }
     }
 }
 
-/* Outputs, whoever wrote them, are there at the end. */
+/* Outputs, no matter which agent wrote them, are live at the end. */
 static void end_tensor(spad_layout *layout, size_t number) {
     size_t first;
     size_t end;

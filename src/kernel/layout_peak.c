@@ -51,15 +51,9 @@ typedef struct peak_sweep {
 static int compare_edges(const void *left, const void *right) {
     const peak_edge *a = left;
     const peak_edge *b = right;
-    if (a->time != b->time) return a->time < b->time ? -1 : 1;
-    if (a->sign != b->sign) return a->sign < b->sign ? -1 : 1; /* ends first */
-    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
-}
-
-static int compare_addresses(const void *left, const void *right) {
-    const int64_t a = *(const int64_t *)left;
-    const int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    int order = spad__compare(a->time, b->time);
+    if (order == 0) order = spad__compare(a->sign, b->sign); /* ends first */
+    return order != 0 ? order : spad__compare((int64_t)a->buffer, (int64_t)b->buffer);
 }
 
 static void keep_lane(peak_sweep *s, int64_t lane) {
@@ -82,7 +76,7 @@ static bool collect_edges(peak_sweep *s) {
     }
     if (s->edge_count == 0) return false;
     qsort(s->edges, s->edge_count, sizeof *s->edges, compare_edges);
-    qsort(s->at, s->at_count, sizeof *s->at, compare_addresses);
+    qsort(s->at, s->at_count, sizeof *s->at, spad__compare_int64);
     size_t kept = 1;
     for (size_t i = 1; i < s->at_count; i++)
         if (s->at[i] != s->at[kept - 1]) s->at[kept++] = s->at[i];

@@ -22,7 +22,6 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
-#include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 #include "kernel/place.h"
@@ -31,7 +30,6 @@
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    ORDERED_MAX = 4096, /* buffers and obstacles of a space, beyond which order is left out */
     CLOCK_NUMBERS = 2
 };
 
@@ -121,7 +119,7 @@ static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffe
 static void shorten_barriers(spad_layout *layout, size_t first) {
     spad_layout_buffer *items = layout->buffers.items;
     bool share = false;
-    if (layout->buffers.count > ORDERED_MAX) return;
+    if (layout->buffers.count > SPAD__ORDERED_MAX) return;
     for (size_t i = first; i < layout->buffers.count; i++) {
         const spad__slot_life life = spad__barrier_life(layout, (size_t)items[i].sync);
         items[i].begin = life.begin;
@@ -274,9 +272,9 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
 static int compare_begins(const void *left, const void *right) {
     const spad__box *a = left;
     const spad__box *b = right;
-    if (a->life.begin != b->life.begin) return a->life.begin < b->life.begin ? -1 : 1;
-    if (a->rect.byte != b->rect.byte) return a->rect.byte < b->rect.byte ? -1 : 1;
-    return (a->rect.lane > b->rect.lane) - (a->rect.lane < b->rect.lane);
+    int order = spad__compare(a->life.begin, b->life.begin);
+    if (order == 0) order = spad__compare(a->rect.byte, b->rect.byte);
+    return order != 0 ? order : spad__compare(a->rect.lane, b->rect.lane);
 }
 
 /* Boxes in the order of their begins: one can only meet those that are not over by then, unless
@@ -372,7 +370,7 @@ static const spad_layout_buffer *nth_buffer(const spad_layout *layout, size_t fi
 static bool is_order_of_use(const spad_layout *layout, size_t first) {
     const size_t planned = layout->buffers.count - first;
     const size_t count = planned + layout->given.count;
-    if (layout->options.order == NULL || count > ORDERED_MAX) return false;
+    if (layout->options.order == NULL || count > SPAD__ORDERED_MAX) return false;
     for (size_t i = 0; i < planned; i++) {
         const spad_layout_buffer *a = nth_buffer(layout, first, i);
         for (size_t j = i + 1; j < count; j++) {
@@ -461,6 +459,7 @@ typedef struct solver_answer {
     size_t planned;
     bool ordered;
     bool timed;
+    bool loose; /* the order was left out for slots, so that the bound is not one of all layouts */
 } solver_answer;
 
 static void drop_answer(solver_answer *a) {
@@ -551,6 +550,22 @@ static bool has_spacing(const spad_layout *layout, size_t first) {
     return false;
 }
 
+/* Are there slots of which the order says other things than of their ring? */
+static bool has_slots_of_their_own(const spad_layout *layout, size_t first) {
+    const size_t count = layout->buffers.count - first + layout->given.count;
+    if (layout->options.order == NULL || count > SPAD__ORDERED_MAX) return false;
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad_layout_buffer *a = &layout->buffers.items[i];
+        if (a->slots < 2 || a->tensor < 0) continue;
+        for (size_t j = 0; j < count; j++) {
+            const spad_layout_buffer *b = nth_buffer(layout, first, j);
+            const spad__turns turns = spad__layout_turns(layout, a, b);
+            if (turns == SPAD__TURNS_SOME || (a == b && turns != SPAD__TURNS_NONE)) return true;
+        }
+    }
+    return false;
+}
+
 /* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
@@ -563,7 +578,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
     /* The load of the whole rings bounds all layouts only if it has no room between slots. */
     if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
-        !has_spacing(layout, first))
+        !has_spacing(layout, first) && !has_slots_of_their_own(layout, first))
         return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
@@ -575,6 +590,7 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
         apart = higher;
     } else if (status == SPAD_OK) {
         whole->bound = apart.result->bound;
+        best->loose = best->ordered && !apart.ordered;
         if (!verdict_fits(whole->verdict)) whole->verdict = apart.result->verdict;
         if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
             whole->verdict = SPAD_PLAN_FEASIBLE;
@@ -603,59 +619,6 @@ static void take_places(spad_layout *layout, const spad__layout_space *space) {
             layout->lanes[slot + (size_t)s] = buffer->rect.lane;
         }
     }
-}
-
-/* What the kernel has placed outside the space does not fit, whatever the planner says. */
-static void check_given(const spad_layout *layout, spad_layout_space *row) {
-    for (size_t i = row->planned_count; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        const int64_t top = buffer->rect.byte + buffer->taken;
-        row->height = spad__max(row->height, top);
-        if (buffer->rect.byte < 0 || top > row->capacity) row->verdict = SPAD_PLAN_INFEASIBLE;
-        if (buffer->begin < buffer->end) row->bound = spad__max(row->bound, top);
-    }
-}
-
-/* Is the buffer needed from fork to join, as it is if an agent touches it? Without agents: to the
- * end, because the text alone does not say when a unit is done with it? */
-static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *buffer) {
-    const spad_kernel *k = layout->kernel;
-    if (k->agents.count < 2) {
-        return k->units.count > 0 && buffer->tensor >= 0 && buffer->end >= layout->end &&
-               (k->tensors.items[buffer->tensor].flags & SPAD_TENSOR_OUTPUT) == 0;
-    }
-    const size_t last = k->agents.items[k->agents.count - 1].statement;
-    return buffer->begin <= (int64_t)k->agents.items[1].statement &&
-           buffer->end >= (int64_t)k->statements.items[last].end;
-}
-
-/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
- * What is certain is the size of every single slot, and what the kernel has placed itself. An order
- * of the tensors settles it, where it is not left out. */
-static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
-    const spad_tensor_order *order = layout->options.order;
-    bool of_agents = false;
-    size_t slots = 0;
-    int64_t certain = 0;
-    bool given_fits = true;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        const bool planned = i < row->planned_count;
-        const int64_t top = buffer->rect.byte + buffer->taken;
-        if (planned && is_of_agents(layout, buffer)) of_agents = true;
-        if (planned) slots += (size_t)buffer->slots;
-        if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
-        if (buffer->begin < buffer->end)
-            certain = spad__max(certain, planned ? buffer->rect.bytes : top);
-    }
-    if (!of_agents || slots < 2 || row->height <= certain) return;
-    row->agents_ordered = order != NULL && order->known && row->buffer_count <= ORDERED_MAX;
-    row->agents_apart = !row->agents_ordered;
-    if (row->agents_ordered) return;
-    row->bound = spad__min(row->bound, certain);
-    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
-    if (row->verdict == SPAD_PLAN_INFEASIBLE && given_fits && row->bound <= row->capacity)
-        row->verdict = SPAD_PLAN_UNKNOWN;
 }
 
 /* Appends what the kernel has placed after the planned buffers. */
@@ -706,8 +669,8 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     status = append_given(layout, error);
     fill_row(layout, space, &best);
     if (status != SPAD_OK) return status;
-    check_given(layout, &space->row);
-    weaken_for_agents(layout, &space->row);
+    spad__layout_claim_given(layout, &space->row);
+    spad__layout_weaken_agents(layout, &space->row, best.loose);
     spad__layout_weaken_likes(layout, &space->row);
     status = spad__layout_weaken_barriers(layout, &space->row, error);
     if (status != SPAD_OK) return status;

@@ -29,8 +29,8 @@ typedef struct spad__moves {
     bool *relies; /* per parameter: set where a motion holds for its value only; may be NULL */
     const int64_t *extra; /* per loop: iterations that it has more when the parameter moves on;
                              NULL: not known, and cursors that a walk keeps are uneven */
-    bool cursors_held;    /* such cursors are where they were after every move: whoever asks sees
-                             to it, by comparing their places (check/prove.h) */
+    bool cursors_held;    /* such cursors are where they were after every move: the caller
+                             ensures it by comparing their places (check/prove.h) */
 } spad__moves;
 
 /* e after `period` moves is e + step. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places of tiles and of parts of tiles.
+ * Places of tiles, of parts of tiles and of mbarriers.
  */
 #ifndef SPAD_KERNEL_PLACE_H
 #define SPAD_KERNEL_PLACE_H
@@ -17,6 +17,11 @@ int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const in
  * lane and byte are 0. */
 bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
                       const int64_t *index, spad_rect *rect);
+
+/* The number of the row of instance 0 of a space. */
+static inline size_t spad__first_instance(const spad_target *target, size_t space) {
+    return target->spaces[space].instance > 0 ? target->spaces[space].instance_of : space;
+}
 
 /* The space that mbarriers are in. False: the target has none. */
 bool spad__barrier_space(const spad_kernel *kernel, size_t *space);

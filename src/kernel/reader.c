@@ -352,6 +352,7 @@ static const struct {
 } statements[] = {
     {"param", spad__read_param, true},
     {"region", spad__read_region, true},
+    {"assume", spad__read_assumption, true},
     {"grid", spad__read_grid, true},
     {"cluster", spad__read_cluster, true},
     {"unit", spad__read_unit, true},

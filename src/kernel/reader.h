@@ -137,6 +137,7 @@ bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD
 
 bool spad__read_param(spad__reader *r);
 bool spad__read_region(spad__reader *r);
+bool spad__read_assumption(spad__reader *r);
 bool spad__read_grid(spad__reader *r);
 bool spad__read_cluster(spad__reader *r);
 bool spad__read_unit(spad__reader *r);

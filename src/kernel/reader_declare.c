@@ -88,6 +88,16 @@ static bool read_behaviour(spad__reader *r, spad_stack_behaviour *behaviour) {
     return spad__parser_expected(&r->parser, "'exact', 'library_2026_04' or 'library_later'");
 }
 
+bool spad__read_assumption(spad__reader *r) {
+    const char *text;
+    const spad__span first = r->parser.token.span;
+    spad__put_place(r, first);
+    return spad__parser_text(&r->parser, &text) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_assume(r->builder, text, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
 bool spad__read_grid(spad__reader *r) {
     spad_amount blocks;
     const spad__span first = r->parser.token.span;

@@ -2,8 +2,10 @@
  *
  * An order of tensors from the inside: a matrix of bits. The check finds it, the layout reads it.
  *
- * Its members are the tensors, and after them the synchronisation objects: an mbarrier has bytes as
- * a tile has, from an init to the invalidate.
+ * Its members are the slots of the tensors, and after them the synchronisation objects: an mbarrier
+ * has bytes as a tile has, from an init to the invalidate. A tensor off the chip, and an alias, is
+ * one member. So is a tensor with an index that a parameter moves, whose slots are needed alike
+ * with one value or another, and each tensor where there are too many slots.
  */
 #ifndef SPAD_KERNEL_TENSOR_ORDER_H
 #define SPAD_KERNEL_TENSOR_ORDER_H
@@ -18,9 +20,12 @@ struct spad_tensor_order {
     bool known;      /* what may not share is known not to; false: the run was too long */
     bool barriers;   /* does the layout use what it says about mbarriers? */
     bool strict;     /* and keeps apart what the order does, where the text would let it share? */
+    bool coarse;     /* are slots one member that may differ in what they share bytes with? */
     size_t count;    /* tensors */
-    size_t members;  /* tensors and synchronisation objects */
-    int64_t *home;   /* per member: whose bytes it uses */
+    size_t syncs;    /* synchronisation objects */
+    size_t members;  /* slots and synchronisation objects */
+    size_t *first;   /* per tensor, then per synchronisation object, then the end: members */
+    int64_t *home;   /* per tensor: whose bytes it uses */
     uint8_t *shared; /* may a and b share bytes? [a * members + b], symmetric */
     uint8_t *used;   /* per member: has it a value in the run? */
     uint8_t
@@ -31,8 +36,29 @@ struct spad_tensor_order {
 spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
                                    const spad_host *host, spad_error *error);
 
-/* May two members share bytes? */
-bool spad__tensor_order_may_share(const spad_tensor_order *order, size_t a, size_t b);
+/* Members [first, end) of an order. */
+typedef struct spad__order_range {
+    size_t first;
+    size_t end;
+} spad__order_range;
+
+/* The member that a slot of a tensor is. */
+size_t spad__tensor_order_slot(const spad_tensor_order *order, int64_t tensor, int64_t slot);
+
+/* Slots of a tensor, of an alias those of the tensor whose bytes it uses; 0 slots: all of them. */
+spad__order_range spad__tensor_order_slots(const spad_tensor_order *order, int64_t tensor,
+                                           int64_t slot, int64_t slots);
+
+spad__order_range spad__tensor_order_sync(const spad_tensor_order *order, int64_t sync);
+
+/* Has one of these a value in the run? */
+bool spad__tensor_order_uses(const spad_tensor_order *order, spad__order_range members);
+
+/* How many members of one range may share bytes with members of another one? */
+typedef enum spad__turns { SPAD__TURNS_NONE, SPAD__TURNS_SOME, SPAD__TURNS_ALL } spad__turns;
+
+spad__turns spad__tensor_order_turns(const spad_tensor_order *order, spad__order_range a,
+                                     spad__order_range b);
 
 /* Takes away the pairs that may not share bytes in the order of another shape of the kernel, in
  * which both are used. Returns how many. */

@@ -75,8 +75,7 @@ static void put_counts(kernel_writer *w, const char *word, spad_amounts list) {
 static void put_space(kernel_writer *w, size_t number) {
     const spad_target *target = w->kernel->target;
     const spad_space *space = &target->spaces[number];
-    spad__out_name(&w->out,
-                   space->instance > 0 ? target->spaces[space->instance_of].name : space->name);
+    spad__out_name(&w->out, target->spaces[spad__first_instance(target, number)].name);
     if (space->instance > 0) spad__out_format(&w->out, "[%lld]", (long long)space->instance);
 }
 
@@ -90,6 +89,13 @@ static void put_params(kernel_writer *w) {
         put_amount(w, param->value == param->preset.value ? param->preset : now);
         spad__out_string(&w->out, param->fixed ? " fixed\n" : param->any ? " any\n" : "\n");
     }
+}
+
+static void put_assumption(kernel_writer *w) {
+    if (w->kernel->assumption[0] == '\0') return;
+    spad__out_string(&w->out, "assume ");
+    spad__out_quoted(&w->out, w->kernel->assumption);
+    spad__out_string(&w->out, "\n");
 }
 
 static void put_grid(kernel_writer *w) {
@@ -697,6 +703,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     }
     spad__out_string(&w.out, "\n");
     put_params(&w);
+    put_assumption(&w);
     put_grid(&w);
     put_cluster(&w);
     put_regions(&w);

@@ -8,7 +8,7 @@
 #include "plan/boxes.h"
 
 /* Boxes over the window around the peak in which the load is at least `percent` of the
- * largest, cut down to that window, whose sections are numbered anew. origin: per box of the core,
+ * largest, cut down to that window, whose sections are renumbered. origin: per box of the core,
  * its number in the whole. They are sorted by begin only and have no twins. */
 typedef struct spad__core {
     spad__boxes boxes;

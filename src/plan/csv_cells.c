@@ -284,13 +284,6 @@ static char find_separator(const spad__csv *r) {
     return memchr(r->at, '\t', length) != NULL ? '\t' : ',';
 }
 
-/* Some editors put a byte order mark (U+FEFF) in front. */
-static void skip_mark(spad__csv *r) {
-    static const char mark[] = "\xEF\xBB\xBF";
-    const size_t length = sizeof mark - 1;
-    if ((size_t)(r->end - r->at) >= length && memcmp(r->at, mark, length) == 0) r->at += length;
-}
-
 static bool has_ids(column kind) {
     return kind == APART || kind == SLICE || kind == IN_PLACE || kind == AVOID;
 }
@@ -300,7 +293,7 @@ spad_status spad__csv_header(spad__csv *r) {
         column kind;
         const char *name;
     } needed[] = {{LOWER, "'lower' or 'start'"}, {UPPER, "'upper' or 'end'"}, {SIZE, "'size'"}};
-    skip_mark(r);
+    r->at += spad__mark_bytes(r->at, (size_t)(r->end - r->at));
     do spad__csv_begin_line(r);
     while (r->at < r->end && spad__csv_skip_blank(r));
     if (r->at < r->end) r->separator = find_separator(r);

@@ -3,8 +3,8 @@
  * Which problem a result was made from. A fingerprint covers all that places and a verdict depend
  * on: buffers with their names, gaps and clocks, aliases, slices, outputs in place, buffers kept
  * apart, capacity and lanes. It is taken from the problem as it is and kept in nothing but results,
- * so no call that changes a problem can forget to update it. Whoever reads places together with a
- * problem starts here. O(n).
+ * so no call that changes a problem can forget to update it. Code that reads places together
+ * with a problem starts here. O(n).
  */
 #include "base/hash.h"
 #include "plan/problem.h"

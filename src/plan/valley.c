@@ -611,7 +611,7 @@ static bool advance_frontier(spad__valley *v, int32_t at) {
 /* ---- a run ------------------------------------------------------------------------- */
 
 /* Room for what one node can add: a move and the filling after it touch every run a
- * bounded number of times, and splitting sets every run anew. */
+ * bounded number of times, and splitting sets every run again. */
 static bool reserve_memo(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;
     const size_t s = (size_t)v->boxes->sections;

@@ -399,7 +399,7 @@ spad_status spad__wishes_improve(const spad__wishes *wishes, spad_plan_place *pl
         if (rows == NULL || !start_wish_local(&l)) {
             status = SPAD_ERR_HOST_MEMORY;
         } else {
-            take_wish_start(&l, places); /* also the lanes of what is placed anew */
+            take_wish_start(&l, places); /* also the lanes of what is placed again */
             if (wishes->previous != NULL && begin_with_previous(&l, rows)) {
                 improve_items(&l);
                 keep_better_wishes(&l, places, best);

@@ -139,6 +139,8 @@ bool spad__mlir_split(spad__mlir *m);
 spad__span spad__mlir_span(const spad__mlir *m, uint32_t token);
 const char *spad__mlir_text(const spad__mlir *m, uint32_t token);
 bool spad__mlir_is(const spad__mlir *m, uint32_t token, const char *text);
+/* Do two tokens have the same text? */
+bool spad__mlir_same(const spad__mlir *m, uint32_t a, uint32_t b);
 bool spad__mlir_is_mark(const spad__mlir *m, uint32_t token, char mark);
 /* A whole number; false: the token is something else, or does not fit. */
 bool spad__mlir_number(const spad__mlir *m, uint32_t token, int64_t *out);
@@ -153,6 +155,11 @@ bool spad__mlir_named(const spad__mlir *m, const spad__mlir_op *op, const char *
 uint32_t spad__mlir_after(const spad__mlir *m, const spad__mlir_op *op, uint32_t at);
 /* The first token after "word =" in tokens [first, end), at any depth of brackets; 0: none. */
 uint32_t spad__mlir_after_word(const spad__mlir *m, uint32_t first, uint32_t end, const char *word);
+/* The whole number that is that token. */
+bool spad__mlir_number_after_word(const spad__mlir *m, uint32_t first, uint32_t end,
+                                  const char *word, int64_t *out);
+/* Is the word in the text of the operation, or of what its regions have? */
+bool spad__mlir_mentions(const spad__mlir *m, const spad__mlir_op *op, const char *word);
 
 /* The first token after the '=' of an attribute; 0: it has none of that name. */
 uint32_t spad__mlir_attribute(const spad__mlir *m, const spad__mlir_op *op, const char *name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "read/mlir.h"
 
 typedef struct spad__mlir_scan {
@@ -153,12 +154,10 @@ static spad__mlir_token scan_token(spad__mlir_scan *s) {
 }
 
 bool spad__mlir_split(spad__mlir *m) {
-    static const char mark[] = "\xEF\xBB\xBF"; /* some editors start a file with it */
-    const bool marked = m->source->length >= 3 && memcmp(m->source->text, mark, 3) == 0;
     spad__mlir_scan s = {.m = m,
                          .text = m->source->text,
                          .length = (uint32_t)m->source->length,
-                         .at = marked ? 3 : 0,
+                         .at = (uint32_t)spad__mark_bytes(m->source->text, m->source->length),
                          .line = 1,
                          .fresh = true};
     for (;;) {
@@ -186,6 +185,11 @@ const char *spad__mlir_text(const spad__mlir *m, uint32_t token) {
 bool spad__mlir_is(const spad__mlir *m, uint32_t token, const char *text) {
     const spad__mlir_token *t = &m->tokens.items[token];
     return strlen(text) == t->length && memcmp(m->source->text + t->start, text, t->length) == 0;
+}
+
+bool spad__mlir_same(const spad__mlir *m, uint32_t a, uint32_t b) {
+    return m->tokens.items[a].length == m->tokens.items[b].length &&
+           memcmp(spad__mlir_text(m, a), spad__mlir_text(m, b), m->tokens.items[a].length) == 0;
 }
 
 bool spad__mlir_is_mark(const spad__mlir *m, uint32_t token, char mark) {

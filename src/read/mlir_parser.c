@@ -31,11 +31,6 @@ static uint64_t name_hash(const spad__mlir *m, uint32_t token) {
     return spad__hash_text(spad__mlir_text(m, token), token_at(m, token)->length);
 }
 
-static bool same_name(const spad__mlir *m, uint32_t a, uint32_t b) {
-    return token_at(m, a)->length == token_at(m, b)->length &&
-           memcmp(spad__mlir_text(m, a), spad__mlir_text(m, b), token_at(m, a)->length) == 0;
-}
-
 /* Results of one operation have one name: each has a hash of its own. */
 static uint64_t part_hash(const spad__mlir *m, uint32_t token, int32_t part) {
     return spad__hash_add(name_hash(m, token), part);
@@ -46,7 +41,7 @@ static int32_t find_named(const spad__mlir *m, uint32_t token, int32_t part) {
     spad__probe probe = spad__index_probe(&m->scope_index, part_hash(m, token, part));
     for (size_t at; (at = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         const spad__mlir_value *value = &m->values.items[m->scope.items[at].value];
-        if (same_name(m, value->token, token) && value->part == part) return (int32_t)at;
+        if (spad__mlir_same(m, value->token, token) && value->part == part) return (int32_t)at;
     }
     return -1;
 }
@@ -108,7 +103,7 @@ static bool parse_alias(spad__mlir *m) {
 const spad__mlir_alias *spad__mlir_find_alias(const spad__mlir *m, uint32_t token) {
     spad__probe probe = spad__index_probe(&m->alias_index, name_hash(m, token));
     for (size_t at; (at = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
-        if (same_name(m, m->aliases.items[at].name, token)) return &m->aliases.items[at];
+        if (spad__mlir_same(m, m->aliases.items[at].name, token)) return &m->aliases.items[at];
     }
     return NULL;
 }
@@ -445,6 +440,19 @@ uint32_t spad__mlir_after_word(const spad__mlir *m, uint32_t first, uint32_t end
         if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) return at + 2;
     }
     return 0;
+}
+
+bool spad__mlir_number_after_word(const spad__mlir *m, uint32_t first, uint32_t end,
+                                  const char *word, int64_t *out) {
+    const uint32_t at = spad__mlir_after_word(m, first, end, word);
+    return at != 0 && spad__mlir_number(m, at, out);
+}
+
+bool spad__mlir_mentions(const spad__mlir *m, const spad__mlir_op *op, const char *word) {
+    for (uint32_t at = op->name + 1; at < op->end; at++) {
+        if (spad__mlir_is(m, at, word)) return true;
+    }
+    return false;
 }
 
 uint32_t spad__mlir_attribute(const spad__mlir *m, const spad__mlir_op *op, const char *name) {

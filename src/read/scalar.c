@@ -114,19 +114,19 @@ bool spad__scalar_known(const spad__scalars *s, spad__scalar n, int64_t *value) 
     return true;
 }
 
-bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value) {
-    return n >= 0 && s->nodes.items[n].op == SPAD__SCALAR_NUMBER && s->nodes.items[n].now == value;
-}
-
 static bool is_op(const spad__scalars *s, spad__scalar n, spad__scalar_op op) {
     return n >= 0 && s->nodes.items[n].op == op;
 }
 
-/* ---- values ------------------------------------------------------------------------ */
-
-static int64_t floor_div(int64_t a, int64_t b) {
-    return a / b - (a % b < 0 ? 1 : 0);
+bool spad__scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
+    return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
 }
+
+bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value) {
+    return is_op(s, n, SPAD__SCALAR_NUMBER) && s->nodes.items[n].now == value;
+}
+
+/* ---- values ------------------------------------------------------------------------ */
 
 static bool scalar_value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
@@ -311,6 +311,10 @@ spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scala
     }
 }
 
+spad__scalar spad__scalar_plus(spad__scalars *s, spad__scalar n, int64_t by) {
+    return spad__scalar_make(s, SPAD__SCALAR_ADD, n, spad__scalar_number(s, by));
+}
+
 spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b) {
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_MUL, b, spad__scalar_number(s, -1));
@@ -318,18 +322,13 @@ spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b) 
 }
 
 spad__scalar spad__scalar_ceil_div(spad__scalars *s, spad__scalar a, spad__scalar b) {
-    const spad__scalar less = spad__scalar_make(s, SPAD__SCALAR_ADD, b, spad__scalar_number(s, -1));
-    const spad__scalar sum = spad__scalar_make(s, SPAD__SCALAR_ADD, a, less);
+    const spad__scalar sum = spad__scalar_make(s, SPAD__SCALAR_ADD, a, spad__scalar_plus(s, b, -1));
     return spad__scalar_make(s, SPAD__SCALAR_DIV, sum, b);
 }
 
 spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {
     if (a < 0) return SPAD__NO_SCALAR;
     return make_logic(s, SPAD__SCALAR_XOR, a, spad__scalar_number(s, 1));
-}
-
-static bool scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
-    return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
 }
 
 /* ---- rings ------------------------------------------------------------------------- */
@@ -365,8 +364,7 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
         }
         if (node.op == SPAD__SCALAR_EQUAL) {
             *stage = one;
-            *count =
-                spad__scalar_make(maker, SPAD__SCALAR_ADD, other, spad__scalar_number(maker, 1));
+            *count = spad__scalar_plus(maker, other, 1);
             return is_count(s, *count);
         }
     }
@@ -414,8 +412,8 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         return spad__scalar_ring(s, before.a, spad__scalar_make(s, SPAD__SCALAR_ADD, before.b, on),
                                  count);
     }
-    if (scalar_is_number(s, stage, &from) && scalar_is_number(s, on, &moved) &&
-        scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
+    if (spad__scalar_is_number(s, stage, &from) && spad__scalar_is_number(s, on, &moved) &&
+        spad__scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
         if (from < -1 || from >= all) return spad__scalar_data(s); /* in no ring */
         return spad__scalar_number(s, (from + moved % all + all) % all);
     }
@@ -432,13 +430,13 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
     const spad__scalar_node at = *spad__scalar_get(s, stage);
     const bool moved = at.op == SPAD__SCALAR_RING && at.c == count;
     int64_t first, from, steps, all;
-    if (scalar_is_number(s, phase, &first) && scalar_is_number(s, stage, &from) &&
-        scalar_is_number(s, on, &steps) && scalar_is_number(s, count, &all) &&
+    if (spad__scalar_is_number(s, phase, &first) && spad__scalar_is_number(s, stage, &from) &&
+        spad__scalar_is_number(s, on, &steps) && spad__scalar_is_number(s, count, &all) &&
         (from >= 0 || steps > 0)) {
         if (from < -1 || from >= all || first < 0 || first > 1 || !spad__add(from, steps, &from)) {
             return spad__scalar_data(s);
         }
-        return spad__scalar_number(s, (first + (floor_div(from, all) & 1)) % 2);
+        return spad__scalar_number(s, (first + (spad__floor_div(from, all) & 1)) % 2);
     }
     if (before.op == SPAD__SCALAR_PHASE && before.d == count &&
         (moved ? before.b == at.a && before.c == at.b : false)) {
@@ -642,8 +640,7 @@ static spad__scalar of_round_before(spad__scalars *s, const spad__scalar_loop *l
         const spad__scalar carried = spad__scalar_carried(s, l->loop, (int32_t)j);
         if (spad__scalar_replace(s, next, carried, zero) != next) return SPAD__NO_SCALAR;
     }
-    const spad__scalar before =
-        spad__scalar_make(s, SPAD__SCALAR_ADD, rounds, spad__scalar_number(s, -1));
+    const spad__scalar before = spad__scalar_plus(s, rounds, -1);
     const spad__scalar value = spad__scalar_replace(s, next, l->round, before);
     const spad__scalar first = spad__scalar_replace(s, next, l->round, spad__scalar_number(s, -1));
     if (first == l->inits[k]) return value;
@@ -660,8 +657,7 @@ static bool solve_one(spad__scalars *s, const spad__scalar_loop *l, size_t k, sp
     const spad__scalar_node node = *spad__scalar_get(s, next);
     if (node.op == SPAD__SCALAR_SELECT && node.a == l->more && node.c == carried) {
         /* not changed in the last round, which no round sees */
-        const spad__scalar less =
-            spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, -1));
+        const spad__scalar less = spad__scalar_plus(s, l->trips, -1);
         rounds = spad__scalar_make(s, SPAD__SCALAR_MAX, less, spad__scalar_number(s, 0));
         next = node.b;
     }

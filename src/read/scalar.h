@@ -73,6 +73,8 @@ spad__scalar spad__scalar_round(spad__scalars *s, int64_t loop);
 spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which);
 spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,
                                spad__scalar b);
+/* n + by */
+spad__scalar spad__scalar_plus(spad__scalars *s, spad__scalar n, int64_t by);
 spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b);
 /* (a + b - 1) / b */
 spad__scalar spad__scalar_ceil_div(spad__scalars *s, spad__scalar a, spad__scalar b);
@@ -90,6 +92,7 @@ static inline const spad__scalar_node *spad__scalar_get(const spad__scalars *s, 
 /* Is it that number at the given sizes, whatever loop it is in? */
 bool spad__scalar_known(const spad__scalars *s, spad__scalar n, int64_t *value);
 /* Is it a number that no size changes? */
+bool spad__scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value);
 bool spad__scalar_is(const spad__scalars *s, spad__scalar n, int64_t value);
 
 /* The same with all carried values that are solved replaced. O(size). */

@@ -15,7 +15,7 @@ enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* The first word that is no alias, in the first lines of a text. */
 bool spad_ttgir_detect(const char *text, size_t length) {
-    size_t at = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    size_t at = spad__mark_bytes(text, length);
     while (at < length) {
         const char *line = text + at;
         const char *stop = memchr(line, '\n', length - at);
@@ -75,6 +75,11 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
         t->blocks = info->blocks = value;
     }
+    if ((t->blocks & (t->blocks - 1)) != 0) {
+        SPAD__MLIR_FAULT(t->m, spad__mlir_attribute(m, module, "ttg.num-ctas"),
+                         "a cluster of %lld blocks, which is no power of 2", (long long)t->blocks);
+        return false;
+    }
     const uint32_t pairs = spad__mlir_attribute(m, module, "ttng.two-ctas");
     t->shared_barriers = pairs != 0;
     t->pairs = pairs != 0 && t->blocks > 1 && spad__mlir_is(m, pairs, "true");
@@ -104,9 +109,7 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
         spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
                                          .value = TTGIR_SIZE};
-        argument.integer =
-            spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
-            spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
+        argument.integer = spad__ttgir_is_integer(m, value->type);
         for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
             if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
             argument.given = used[d] = true;
@@ -119,20 +122,18 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
 
 /* Which block of the grid: values with names of their own, unless an argument has the name. */
 static void ttgir_read_program(spad__ttgir *t, bool *used) {
-    static const char *const names[] = {"program_id_x", "program_id_y", "program_id_z",
-                                        "program_id",   "num_programs", "clc_tiles"};
+    const struct {
+        const char *name;
+        int64_t *value;
+    } places[] = {{"program_id_x", &t->program[0]}, {"program_id_y", &t->program[1]},
+                  {"program_id_z", &t->program[2]}, {"program_id", &t->program[0]},
+                  {"num_programs", &t->programs},   {"clc_tiles", &t->handed_out}};
     for (size_t d = 0; d < t->options->define_count; d++) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const spad_define *define = &t->options->defines[d];
-            if (used[d] || define->value < 0 || strcmp(define->name, names[i]) != 0) continue;
+            if (used[d] || define->value < 0 || strcmp(define->name, places[i].name) != 0) continue;
             used[d] = true;
-            if (i == 5) {
-                t->handed_out = define->value;
-            } else if (i == 4) {
-                t->programs = define->value;
-            } else {
-                t->program[i % 3] = define->value;
-            }
+            *places[i].value = define->value;
         }
     }
 }
@@ -167,6 +168,7 @@ static void free_all(spad__ttgir *t) {
     begin_pass(t, false);
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
+    spad__array_free(t->host, &t->givers);
     spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
@@ -186,19 +188,59 @@ static void free_all(spad__ttgir *t) {
 
 /* A name for the kernel: that of the function. */
 static void function_name(const spad__ttgir *t, char *name) {
-    const spad__mlir_op *op = &t->m->ops.items[t->function];
+    const uint32_t symbol = spad__ttgir_symbol(t, &t->m->ops.items[t->function]);
     name[0] = '\0';
-    for (uint32_t at = op->name + 1; at < op->end && name[0] == '\0'; at++) {
-        if (t->m->tokens.items[at].kind != SPAD__MLIR_SYMBOL) continue;
-        spad__ttgir_word_name(t, at, name);
-        break;
-    }
+    if (symbol != 0) spad__ttgir_word_name(t, symbol, name);
     if (name[0] == '\0') strcpy(name, "kernel_of_triton");
+}
+
+static long line_of_op(const spad__ttgir *t, int32_t op) {
+    return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
+}
+
+/* Adds a sentence about the line of an operation, where there is one. */
+static size_t append_line(const spad__ttgir *t, char *text, size_t size, size_t used, int32_t op,
+                          const char *before, const char *after) {
+    if (op < 0) return used;
+    return spad__append(text, size, used, "%s%s in line %ld%s", used > 0 ? ", " : "", before,
+                        line_of_op(t, op), after);
+}
+
+/* What data decides, and the kernel has in one way only: executions of the program that are others
+ * are not in it. Returns the length of the text. */
+static size_t list_assumptions(const spad__ttgir *t, char *text, size_t size) {
+    char loaded[80];
+    size_t used = 0;
+    text[0] = '\0';
+    if (t->handed_op >= 0) {
+        used = spad__append(text, size, used,
+                            "cluster launch control hands out %lld tiles (clc_tiles)",
+                            (long long)t->handed_out);
+    }
+    used = append_line(t, text, size, used, t->inner_op, "the loop",
+                       " has the same number of rounds each time");
+    used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
+    used =
+        append_line(t, text, size, used, t->same_op, "the condition", " is the same in each round");
+    spad__ttgir_list_loaded(t, loaded, sizeof loaded);
+    if (loaded[0] == '\0') return used;
+    return spad__append(text, size, used, "%sloads of %s have the given value each time",
+                        used > 0 ? ", " : "", loaded);
+}
+
+/* These, and what is left out and changes no verdict. */
+static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
+    char *text = info->approximated;
+    const size_t size = sizeof info->approximated;
+    size_t used = list_assumptions(t, text, size);
+    used = append_line(t, text, size, used, t->unread_op, "the load",
+                       " is left out where its product is");
+    append_line(t, text, size, used, t->left_op, "the return", " is not taken");
 }
 
 static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const bool *used,
                             spad_error *error) {
-    char name[SPAD__TTGIR_NAME], about[160];
+    char name[SPAD__TTGIR_NAME], about[160], assumption[200];
     spad_define defines[DEFINES];
     spad_kernel_options options = *t->options;
     begin_pass(t, run);
@@ -216,6 +258,10 @@ static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const b
     const spad_status made =
         spad_kernel_builder_create(&t->builder, name, about, t->target, &options, error);
     if (made != SPAD_OK) return made;
+    if (list_assumptions(t, assumption, sizeof assumption) > 0) {
+        const spad_status assumed = spad_kernel_builder_assume(t->builder, assumption, error);
+        if (assumed != SPAD_OK) return assumed;
+    }
     return spad__ttgir_emit(t, out, t->m->source->file, error);
 }
 
@@ -258,41 +304,6 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
                  (long)first->line);
     }
     snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
-}
-
-static long line_of_op(const spad__ttgir *t, int32_t op) {
-    return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
-}
-
-/* Adds a sentence about the line of an operation, where there is one. */
-static size_t append_line(const spad__ttgir *t, char *text, size_t size, size_t used, int32_t op,
-                          const char *before, const char *after) {
-    if (op < 0) return used;
-    return spad__append(text, size, used, "%s%s in line %ld%s", used > 0 ? ", " : "", before,
-                        line_of_op(t, op), after);
-}
-
-/* What data decides, and has one value in the kernel. */
-static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
-    char loaded[80], *text = info->approximated;
-    const size_t size = sizeof info->approximated;
-    size_t used = 0;
-    if (t->handed_op >= 0) {
-        used = spad__append(text, size, used,
-                            "cluster launch control hands out %lld tiles (clc_tiles)",
-                            (long long)t->handed_out);
-    }
-    used =
-        append_line(t, text, size, used, t->inner_op, "the loop", " has as many rounds each time");
-    used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
-    used = append_line(t, text, size, used, t->same_op, "the condition", " is the same each time");
-    used = append_line(t, text, size, used, t->unread_op, "the load",
-                       " is left out where its product is");
-    used = append_line(t, text, size, used, t->left_op, "the return", " is not taken");
-    spad__ttgir_list_loaded(t, loaded, sizeof loaded);
-    if (loaded[0] == '\0') return;
-    spad__append(text, size, used, "%sloads of %s have the given value each time",
-                 used > 0 ? ", " : "", loaded);
 }
 
 /* What the program leaves out with these sizes. */
@@ -377,18 +388,9 @@ static spad_status list_sizes(const spad__ttgir *t, spad_error *error) {
     return spad__fail(error, SPAD_ERR_UNKNOWN, "%s; sizes of the function are %s", message, names);
 }
 
-static bool has_matrix_registers(const spad_target *target) {
-    size_t engine, space;
-    return spad_target_find_engine(&engine, target, "tensor", NULL) == SPAD_OK &&
-           spad_target_find_space(&space, target, "registers", NULL) == SPAD_OK &&
-           (target->engines[engine].writes >> space & 1) != 0;
-}
-
-static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
-                           spad_error *error) {
+/* The module, with its function in t; NULL: a fault, or no memory. */
+static const spad__mlir_op *find_module(spad__ttgir *t) {
     spad__mlir *m = t->m;
-    char chip[32];
-    bool used[DEFINES] = {false};
     int32_t module = m->first_op;
     while (module >= 0 && !spad__mlir_named(m, &m->ops.items[module], "module") &&
            !spad__mlir_named(m, &m->ops.items[module], "builtin.module")) {
@@ -396,20 +398,29 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     }
     if (module < 0 || m->ops.items[module].first_region < 0) {
         SPAD__MLIR_FAULT(m, 0, "no module: expected TTGIR, as Triton prints it");
-        return SPAD_ERR_SYNTAX;
+        return NULL;
     }
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
     t->function = ttgir_find_function(m, body->first_op);
-    if (!spad__ttgir_list_functions(t, body->first_op)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_list_functions(t, body->first_op)) {
+        m->out_of_memory = true;
+        return NULL;
+    }
     if (t->function < 0) {
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
-        return SPAD_ERR_SYNTAX;
+        return NULL;
     }
-    if (!read_module(t, &m->ops.items[module], info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    return &m->ops.items[module];
+}
+
+/* The chip of the caller, or the one that the module names. */
+static spad_status set_target(spad__ttgir *t, const spad__mlir_op *module, const char *chip,
+                              spad_error *error) {
+    size_t engine, space;
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
-            SPAD__MLIR_FAULT(m, m->ops.items[module].name,
+            SPAD__MLIR_FAULT(t->m, module->name,
                              "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
                              "Triton 3.3 have another dialect); name one");
             return SPAD_ERR_SYNTAX;
@@ -417,15 +428,27 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         const spad_status found = spad_target_find(&t->target, chip, error);
         if (found != SPAD_OK) return found;
     }
-    size_t registers;
-    t->matrix_registers = has_matrix_registers(t->target);
-    t->thread_registers =
-        spad_target_find_space(&registers, t->target, "registers", NULL) == SPAD_OK;
+    t->thread_registers = spad_target_find_space(&space, t->target, "registers", NULL) == SPAD_OK;
+    t->matrix_registers = t->thread_registers &&
+                          spad_target_find_engine(&engine, t->target, "tensor", NULL) == SPAD_OK &&
+                          (t->target->engines[engine].writes >> space & 1) != 0;
+    return SPAD_OK;
+}
+
+static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                           spad_error *error) {
+    char chip[32];
+    bool used[DEFINES] = {false};
+    const spad__mlir_op *module = find_module(t);
+    if (module == NULL) return SPAD_ERR_SYNTAX;
+    if (!read_module(t, module, info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    const spad_status targeted = set_target(t, module, chip, error);
+    if (targeted != SPAD_OK) return targeted;
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
-    if (!spad__ttgir_find_used(t)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_find_uses(t)) return spad__fail_host_memory(error);
     t->ranks = spad__ttgir_count_ranks(t);
     info->together = t->ranks > 1;
     ttgir_read_program(t, used);
@@ -447,7 +470,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
                      .target = options->target,
                      .numbers = numbers,
                      .programs = PROGRAMS,
-                     .handed_out = 3,
+                     .handed_out = SPAD__TTGIR_ROUNDS_OF_DATA,
                      .blocks = 1,
                      .ranks = 1,
                      .shared_bytes = -1,
@@ -462,8 +485,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
     free_all(&t);
     spad__mlir_free(&m);
     if (status != SPAD_OK && status != SPAD_ERR_SYNTAX) return status;
-    const spad_status faults = spad__diagnostics_end(diagnostics, error);
-    return faults;
+    return spad__diagnostics_end(diagnostics, error);
 }
 
 spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, const char *text,

@@ -3,9 +3,11 @@
  * What the files that turn TTGIR into a kernel share.
  *
  *     ttgir_words.c   types, encodings, locations, names
+ *     ttgir_loaded.c  numbers that the program loads and the caller gives
  *     ttgir_layout.c  layouts of tensors in registers
  *     ttgir_threads.c which warps access which bytes, and where they meet
  *     ttgir_numbers.c arithmetic on whole numbers
+ *     ttgir_rounds.c  loops that data ends, and what depends on their rounds
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_view.c    parts of buffers, and other shapes of them
  *     ttgir_memory.c  operations that touch shared or tensor memory
@@ -13,7 +15,7 @@
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
  *     ttgir_cluster.c blocks of a cluster that touch the memory of one another
- *     ttgir_run.c     scalars and partitions: runs through a function
+ *     ttgir_run.c     runs through a function; partitions of warps
  *     ttgir_block.c   loops and conditions
  *     ttgir_branch.c  blocks with branches: a return that is not the last statement
  *     ttgir_local.c   which buffers are declared in a loop
@@ -39,6 +41,7 @@ enum {
     SPAD__TTGIR_ARGUMENTS = 1 << 20,  /* arguments from here on are rounds that data ends */
     SPAD__TTGIR_NOTES = 400000,       /* statements of a function that is run */
     SPAD__TTGIR_RUN_ROUNDS = 1 << 20, /* rounds of its loops */
+    SPAD__TTGIR_ROUNDS_OF_DATA = 3,   /* of a loop that data ends, unless a number is given */
     SPAD__TTGIR_BLOCKS = 16           /* of a cluster */
 };
 
@@ -70,8 +73,8 @@ typedef struct spad__ttgir_value {
     spad__scalar scalar;
     int32_t buffer;
     spad__ttgir_view view;
-    spad__scalar decided; /* no number, and data decides whether it is 0: one more than what stands
-                             for it; 0: it was not asked */
+    spad__scalar decided; /* of a condition that is no number: one more than the DATA that stands
+                             for it; 0: none does yet */
 } spad__ttgir_value;
 
 /* ---- buffers ----------------------------------------------------------------------- */
@@ -112,6 +115,12 @@ typedef struct spad__ttgir_buffer {
     bool ended;    /* mbarriers: invalidated by the program */
     int64_t row;   /* in the kernel: tensor or synchronisation object */
 } spad__ttgir_buffer;
+
+/* How many elements a view has in dimension d of its buffer. */
+static inline int64_t spad__ttgir_extent(const spad__ttgir_buffer *b, const spad__ttgir_view *view,
+                                         int d) {
+    return view->length[d] > 0 ? view->length[d] : b->dims[d];
+}
 
 /* ---- notes ------------------------------------------------------------------------- */
 
@@ -266,6 +275,7 @@ struct spad__ttgir {
     spad__scalars scalars;
     SPAD_ARRAY(spad__ttgir_value) values;
     SPAD_ARRAY(bool) used;      /* by value: an operation has it as an operand */
+    SPAD_ARRAY(int32_t) givers; /* by value: the operation that it is a result of; -1: none */
     SPAD_ARRAY(int32_t) bounds; /* by value: of a loop that data ends (ttgir_rounds.c) */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
@@ -315,6 +325,7 @@ struct spad__ttgir {
     bool began;     /* mbarriers were initialised, and the blocks have not met since */
     bool released;  /* a fence makes that known to the cluster */
     size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
+    enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } products; /* async */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
     bool specialised;       /* the function has a warp_specialize: its kernel has agents */
@@ -322,7 +333,7 @@ struct spad__ttgir {
     int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
     int32_t steps_op;       /* a loop with an end, or a start, of data; -1: none */
     int32_t unread_op;      /* a load that is left out where its product is; -1: none */
-    int32_t same_op;        /* a condition that data decides anew in each round; -1: none */
+    int32_t same_op;        /* a condition that data decides again in each round; -1: none */
     int32_t empty_op;       /* a loop that has no rounds; -1: none */
     int32_t left_op;        /* a return that only some blocks of the grid take; -1: none */
     int32_t ended_op;       /* a return before the end, that is taken; -1: none */
@@ -352,6 +363,8 @@ typedef struct spad__ttgir_type {
     bool tensor_memory;
 } spad__ttgir_type;
 bool spad__ttgir_read_type(spad__ttgir *t, uint32_t at, uint32_t end, spad__ttgir_type *out);
+/* Is the token the type of a number that a program counts with? */
+bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at);
 /* The first "tensor<128x64x!tt.ptr<f16>>" of the operation. */
 bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);
@@ -359,6 +372,9 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
 uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
 /* The n-th "tensor" of the operands' types, or of the results'; 0: none. */
 uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, int n, bool result);
+/* What that tensor is; false: none, or not known. */
+bool spad__ttgir_nth_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
+                          spad__ttgir_type *out);
 /* The type of operand or result `which` of a product, as the token of its "tensor"; 0: none. */
 uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which);
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
@@ -377,8 +393,8 @@ bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
-/* What an operation does with other blocks of a cluster; NULL: nothing. */
-const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
+/* Has an operation an mbarrier that several blocks of a cluster use? */
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* The name that an argument has in the program, as a token: a variable that it is assigned to may
@@ -416,18 +432,25 @@ bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_find_bounds(spad__ttgir *t);
 /* Results of an operation that a loop begins or ends with, and comparisons with such. */
 void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
+/* Is it how often a loop runs that data ends? */
+static inline bool spad__ttgir_is_rounds(const spad__ttgir *t, spad__scalar n) {
+    const spad__scalar_node *node = spad__scalar_get(&t->scalars, n);
+    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
+}
 /* Arguments from the last bit on, rounds that data ends among them. */
 #define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
 /* Does it depend on them? Its number at the given sizes is one of many then. An argument of the
- * function beyond the 63rd counts as such too. */
+ * function beyond the 63rd counts as one of them. */
 static inline bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n) {
     return t->whole_steps &&
            (spad__scalar_get(&t->scalars, n)->arguments & SPAD__TTGIR_ROUNDS_BIT) != 0;
 }
+/* A comparison with the end of such a loop as one with its rounds; others stay as they are. */
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
-/* Where alone something has written the buffer; below 0: not known, or in any case. */
-spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
+/* The rounds of a loop over this distance, where it is one of whole steps; else below 0. */
 spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step);
+/* Where alone the buffer has been written, as a condition; below 0: not known, or in any case. */
+spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
 
 /* ---- notes -------------------------------------------------------------------------- */
 
@@ -435,13 +458,15 @@ spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kin
 spad__ttgir_note *spad__ttgir_note_statement(spad__ttgir *t, spad_statement_kind statement);
 spad__ttgir_note *spad__ttgir_note_operation(spad__ttgir *t, const char *name,
                                              spad__ttgir_unit unit);
-/* A number as an expression of rounds and sizes; unclear with that reason where it is not one. */
+/* A number as an expression of rounds and sizes; unclear for this reason where it is not one. */
 spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why);
 /* Adds an access to the newest note. */
 void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind);
 /* Begins an `if`, unless the condition is certain: returns false where it never holds. */
 bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open);
 void spad__ttgir_note_end(spad__ttgir *t, bool open);
+/* There is no memory: the reading ends. False. */
+bool spad__ttgir_no_memory(spad__ttgir *t);
 /* Something that matters is no expression: the function is run with numbers. */
 void spad__ttgir_unclear(spad__ttgir *t, const char *why);
 /* A fault of the operation that is looked at; a dry run reports none, because the other one does.
@@ -470,6 +495,9 @@ typedef struct spad__ttgir_layout {
 /* False: a layout that is not known, or none. */
 bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
                              spad__ttgir_layout *out);
+/* The axis of an operation, and the layout of its first operand. False: not known. */
+bool spad__ttgir_read_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type,
+                           spad__ttgir_layout *layout, int64_t *axis);
 /* order[d]: the dimension of the memory that dimension d of the tensor is. False: not known. */
 bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, const int *order,
                           spad__ttgir_map *map);
@@ -484,6 +512,9 @@ bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
                              spad__ttgir_bases *out);
 /* Into how many parts the blocks of a cluster divide each dimension; 1 without a cluster. */
 void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split);
+/* What one block has of each dimension; the first `ring` of them are stages. */
+void spad__ttgir_dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int ring,
+                               int64_t *dims);
 /* The dimensions become those of what one block has. */
 void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type);
 
@@ -526,6 +557,9 @@ const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_acce
 
 /* ---- clusters --------------------------------------------------------------------------- */
 
+/* What an operation does with other blocks of a cluster; NULL: nothing, or what is known where the
+ * kernel has all of them. */
+const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* How many blocks the kernel has: 1 where none touches the memory of another one. */
 int spad__ttgir_count_ranks(spad__ttgir *t);
 /* Bits of a block's number that move nothing in a tensor or buffer. */
@@ -536,7 +570,7 @@ uint32_t spad__ttgir_peers(const spad__ttgir *t, uint32_t bits);
 bool spad__ttgir_leads(const spad__ttgir *t, uint32_t bits);
 /* Bits of a block's number that an mbarrier is one for. */
 uint32_t spad__ttgir_joined(const spad__ttgir *t, const spad__ttgir_value *barrier);
-/* Who arrives for whom: "fromCTA" and "multicastCTA". False: not this block. */
+/* The blocks that this one arrives at, by "fromCTA" and "multicastCTA". False: it does not. */
 bool spad__ttgir_arrivals(const spad__ttgir *t, const spad__mlir_op *op, uint32_t *blocks);
 /* An access to the memory of each of these blocks. */
 void spad__ttgir_note_accesses(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind,
@@ -553,7 +587,7 @@ bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
 /* Where the text has no barriers: the compiler lets the blocks meet before the first operation that
  * may use an mbarrier of another block. */
 void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op);
-/* What one block does to a buffer is true of that of the others, too. */
+/* What one block does to a buffer is also noted at the same buffer of the others. */
 void spad__ttgir_align_blocks(spad__ttgir *t);
 /* The buffer of a block that is this one of the block `of`. */
 spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block);
@@ -577,6 +611,8 @@ const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__m
 spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number);
 void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
                      spad__ttgir_value value);
+/* The operands of the operation that ended its region become its results; NULL: none did. */
+void spad__ttgir_set_results(spad__ttgir *t, const spad__mlir_op *op, const spad__mlir_op *end);
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
 /* The buffer of this token in this call, or a new one. -1: no memory. */
 int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh);
@@ -587,11 +623,11 @@ void spad__ttgir_retire(spad__ttgir *t, int32_t buffer);
 spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer);
 /* The address that the compiler gave the operation in shared memory, -1: none. */
 int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op);
-/* What a pointer leads to has the shape of what is copied, the first time. */
 /* The registers that threads move a tile through, added to the newest operation. Only their size
  * matters, for the time: one tensor for each shape, and none that would fill the registers. Of the
  * main program only: agents count their registers. */
 void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind);
+/* What a pointer leads to has the shape of what is copied, the first time. */
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
 /* The number that follows an operand: "init_barrier %b, 1". */
@@ -603,13 +639,20 @@ void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
+/* Bytes of one tile of a view. */
+spad_status spad__ttgir_view_bytes(const spad__ttgir *t, int32_t buffer,
+                                   const spad__ttgir_view *view, int64_t *bytes, spad_error *error);
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Reads of the results that a wait hands on, where their products can still be under way. */
 void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
+/* Reads of results that no wait has handed on, in front of the operation that reads them. */
+void spad__ttgir_note_reads(spad__ttgir *t, const spad__mlir_op *op);
 
 /* ---- functions ------------------------------------------------------------------------ */
 
+/* "@name" of a call or a function, as a token; 0: none. */
+uint32_t spad__ttgir_symbol(const spad__ttgir *t, const spad__mlir_op *op);
 /* Lists the functions of the module that begins with this operation. False: no memory. */
 bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
 /* Runs the function that is called, as if it were written here. */
@@ -656,7 +699,6 @@ spad_status spad__ttgir_number_expr(spad__ttgir *t, int64_t value, spad_expr *ou
 /* a + b without a sum of 0 or a negative number. */
 spad_status spad__ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
                                    spad_error *error);
-spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by);
 /* Begins the `if` of a note. */
 spad_status spad__ttgir_emit_if(spad__ttgir *t, const spad__ttgir_note *note, spad_error *error);
 /* The parameter for the rounds of a loop, and what is added to it; NULL where the number of rounds
@@ -673,8 +715,8 @@ spad_status spad__ttgir_fix_params(spad__ttgir *t, spad_error *error);
 
 /* Runs through the function. False: a fault, no memory, or unclear. */
 bool spad__ttgir_run(spad__ttgir *t);
-/* Which values an operation has as an operand. False: no memory. */
-bool spad__ttgir_find_used(spad__ttgir *t);
+/* `used` and `givers`. False: no memory. */
+bool spad__ttgir_find_uses(spad__ttgir *t);
 /* spad_kernel_read_ttgir; with `numbers` the function is run in any case, for tests: both kernels
  * have the same events. */
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,

@@ -24,7 +24,6 @@ static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
            a->view.reshaped == b->view.reshaped && a->view.bits == b->view.bits;
 }
 
-/* Two values that may be meant: the same buffer at one stage or the other. */
 spad__ttgir_value spad__ttgir_either(spad__ttgir *t, spad__scalar condition, spad__ttgir_value a,
                                      spad__ttgir_value b) {
     spad__scalars *s = &t->scalars;
@@ -60,7 +59,7 @@ static bool notes_meet(const spad__ttgir *t, size_t first, size_t end) {
     return false;
 }
 
-/* Are the notes from `first` on nothing but meetings? */
+/* Are all notes from `first` on meetings? */
 static bool notes_only_meet(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         if (t->notes.items[i].kind != SPAD__NOTE_MEET) return false;
@@ -68,8 +67,8 @@ static bool notes_only_meet(const spad__ttgir *t, size_t first) {
     return true;
 }
 
-/* Do the notes from `first` on nothing but load and store global memory, and let warps meet? Only
- * their time is of interest then, and that is not known where data decides whether they happen. */
+/* Do the notes from `first` on only load and store global memory, and let warps meet? Only their
+ * time is of interest then, and that is not known where data decides whether they happen. */
 static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
@@ -99,8 +98,9 @@ static bool is_steady(const spad__ttgir *t, const spad__mlir_op *op) {
     return t->call == t->steady_call && t->m->values.items[value].token < t->steady_end;
 }
 
-/* Does data decide, once for the whole kernel? Then both happen, and the check looks at both. */
-static bool is_unknown(spad__ttgir *t, spad__scalar condition) {
+/* Keeps a condition that data decides, once for the whole kernel: both happen, and the check looks
+ * at both. False: it is not such a condition. */
+static bool keep_unknown(spad__ttgir *t, spad__scalar condition) {
     const spad__mlir_op *op = &t->m->ops.items[t->op];
     if (spad__scalar_get(&t->scalars, condition)->op != SPAD__SCALAR_DATA) return false;
     if (op->operand_count == 0) return false;
@@ -112,7 +112,7 @@ static bool is_unknown(spad__ttgir *t, spad__scalar condition) {
         if (t->unknowns[i].scalars[t->rank] == condition) return true;
     }
     const uint32_t name = t->m->operands.items[op->first_operand].token;
-    for (size_t i = 0; i < t->unknown_count; i++) { /* the blocks of a cluster decide alike */
+    for (size_t i = 0; i < t->unknown_count; i++) { /* the same in each block of a cluster */
         spad__ttgir_unknown *unknown = &t->unknowns[i];
         if (unknown->name != name || unknown->scalars[t->rank] >= 0) continue;
         unknown->scalars[t->rank] = condition;
@@ -168,7 +168,7 @@ void spad__ttgir_fork_close(spad__ttgir *t, spad__ttgir_fork *fork) {
         if (both) spad__ttgir_note_meet(t);
         return;
     }
-    if (!is_unknown(t, fork->condition)) {
+    if (!keep_unknown(t, fork->condition)) {
         t->notes.items[fork->before].scalar = spad__ttgir_clear(t, fork->condition, "a condition");
     }
     spad__ttgir_note_add(t, SPAD__NOTE_END);
@@ -191,11 +191,7 @@ void spad__ttgir_if(spad__ttgir *t, const spad__mlir_op *op) {
     if (spad__scalar_get(&t->scalars, condition)->op == SPAD__SCALAR_NUMBER) {
         const bool taken = !spad__scalar_is(&t->scalars, condition, 0);
         const int32_t region = taken ? op->first_region : other;
-        if (region >= 0 && t->run_region(t, region, &yes) && yes != NULL) {
-            for (int32_t i = 0; i < op->result_count; i++) {
-                spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, yes, (uint32_t)i));
-            }
-        }
+        if (region >= 0 && t->run_region(t, region, &yes)) spad__ttgir_set_results(t, op, yes);
         return;
     }
     spad__ttgir_fork_open(t, &fork, condition);
@@ -217,7 +213,8 @@ void spad__ttgir_if(spad__ttgir *t, const spad__mlir_op *op) {
 typedef struct spad__ttgir_loop {
     const spad__mlir_op *op;
     int64_t number;
-    int32_t region;
+    int32_t region; /* has what is carried as its arguments */
+    int32_t body;   /* the same; of a `while` the region after that of its condition */
     uint32_t first; /* argument of the region that is carried */
     size_t count;   /* of carried values */
     spad__scalar trips;
@@ -242,8 +239,7 @@ static spad__ttgir_value with_part(spad__ttgir_value value, spad__scalar part) {
 static bool begin_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     if (!spad__array_reserve(t->host, &l->inits, l->count) ||
         !spad__array_reserve(t->host, &l->scalars, 3 * l->count + 1)) {
-        t->m->out_of_memory = t->failed = true;
-        return false;
+        return spad__ttgir_no_memory(t);
     }
     l->inits.count = l->count;
     l->scalars.count = 3 * l->count;
@@ -255,15 +251,25 @@ static void free_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     spad__array_free(t->host, &l->scalars);
 }
 
+/* A round begins with the operands of an operation from `first` on. */
+static void carry(spad__ttgir *t, spad__ttgir_loop *l, const spad__mlir_op *op, uint32_t first) {
+    for (size_t k = 0; k < l->count; k++) {
+        l->inits.items[k] = *spad__ttgir_operand(t, op, first + (uint32_t)k);
+    }
+}
+
+/* What the variable of a `for` is in a round. */
+static spad__scalar variable_in(spad__ttgir *t, const spad__ttgir_loop *l, spad__scalar round) {
+    const spad__scalar moved = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, round, l->step);
+    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, moved);
+}
+
 /* What the body sees: the round, and names for what is carried. */
 static void enter_round(spad__ttgir *t, const spad__ttgir_loop *l) {
     spad__scalars *s = &t->scalars;
     if (l->first > 0) {
-        const spad__scalar moved =
-            spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
-        spad__ttgir_set_argument(
-            t, l->region, 0,
-            spad__ttgir_of_scalar(spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved)));
+        const spad__scalar now = variable_in(t, l, spad__scalar_round(s, l->number));
+        spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
     }
     for (size_t k = 0; k < l->count; k++) {
         const spad__scalar name = spad__scalar_carried(s, l->number, (int32_t)k);
@@ -299,19 +305,40 @@ static void solve_loop(spad__ttgir *t, spad__ttgir_loop *l, const spad__mlir_op 
     }
 }
 
-static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+/* A `while` up to its condition, which hands values to the body, and to what follows the loop. */
+static bool run_condition(spad__ttgir *t, const spad__ttgir_loop *l,
+                          const spad__mlir_op **condition) {
+    if (!t->run_region(t, l->region, condition)) return false;
+    assert(*condition != NULL); /* it is the last one of the region */
+    for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
+        const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
+        spad__ttgir_set_argument(t, l->body, k, value);
+        spad__ttgir_set(t, l->op, (int32_t)k, value);
+    }
+    return true;
+}
+
+/* One round, dry, for what is carried. False: stop. */
+static bool look_at_round(spad__ttgir *t, spad__ttgir_loop *l) {
     const int32_t self = t->op;
     const bool dry = t->dry;
-    const uint32_t steady = begin_steady(t);
-    const spad__mlir_op *end = NULL;
+    const spad__mlir_op *condition, *end = NULL;
     t->dry = true;
     enter_round(t, l);
-    const bool good = t->run_region(t, l->region, &end);
+    const bool good = (l->body == l->region || run_condition(t, l, &condition)) &&
+                      t->run_region(t, l->body, &end);
     t->dry = dry;
     t->op = self;
-    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
-    if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
-    if (dry) return;
+    if (!good && (dry || t->failed)) return false; /* else the fault is reported by the next run */
+    if (end != NULL) solve_loop(t, l, end);        /* without one, nothing is carried */
+    return true;
+}
+
+static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const uint32_t steady = begin_steady(t);
+    const spad__mlir_op *end;
+    if (!look_at_round(t, l) || t->dry) return;
     if (t->loops > 0 && t->inner_op < 0 && spad__ttgir_is_data(t, l->trips)) t->inner_op = self;
     t->loops++;
     const size_t before = t->notes.count;
@@ -353,17 +380,13 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         return;
     }
     for (int64_t i = 0; i < trips; i++) {
-        spad__scalar now = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, l->step,
-                                             spad__scalar_number(&t->scalars, i));
-        now = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, now);
+        const spad__scalar now = variable_in(t, l, spad__scalar_number(&t->scalars, i));
         spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
         if (!count_round(t) || !t->run_region(t, l->region, &end)) return;
-        for (size_t k = 0; k < l->count && end != NULL; k++) {
-            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
-        }
+        if (end != NULL) carry(t, l, end, 0);
         t->op = self;
     }
     for (size_t k = 0; k < l->count; k++) spad__ttgir_set(t, l->op, (int32_t)k, l->inits.items[k]);
@@ -389,15 +412,17 @@ static spad__scalar count_trips(spad__ttgir *t, spad__scalar start, spad__scalar
 /* Its variable is below the stop by more than a step: the form in which programs ask for it. */
 static spad__scalar more_rounds(spad__ttgir *t, const spad__ttgir_loop *l, spad__scalar stop) {
     spad__scalars *s = &t->scalars;
-    const spad__scalar moved =
-        spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
-    const spad__scalar now = spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved);
+    const spad__scalar now = variable_in(t, l, spad__scalar_round(s, l->number));
     return spad__ttgir_in_steps(
         t, spad__scalar_make(s, SPAD__SCALAR_LESS, now, spad__scalar_sub(s, stop, l->step)));
 }
 
 void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region, .first = 1};
+    spad__ttgir_loop l = {.op = op,
+                          .number = t->op,
+                          .region = op->first_region,
+                          .body = op->first_region,
+                          .first = 1};
     int64_t rounds;
     if (spad__ttgir_region(t, l.region)->argument_count == 0 || op->operand_count < 3) {
         SPAD__TTGIR_FAULT(t, "a loop without a variable and bounds");
@@ -406,15 +431,14 @@ void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
     l.count = op->operand_count - 3;
     l.start = spad__ttgir_scalar(t, op, 0);
     l.step = spad__ttgir_scalar(t, op, 2);
-    l.trips = count_trips(t, l.start, spad__ttgir_scalar(t, op, 1), l.step);
-    l.more = more_rounds(t, &l, spad__ttgir_scalar(t, op, 1));
+    const spad__scalar stop = spad__ttgir_scalar(t, op, 1);
+    l.trips = count_trips(t, l.start, stop, l.step);
+    l.more = more_rounds(t, &l, stop);
     if (l.start < 0 || l.step < 0 || l.trips < 0 || !begin_loop(t, &l)) {
         free_loop(t, &l);
         return;
     }
-    for (size_t k = 0; k < l.count; k++) {
-        l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k + 3);
-    }
+    carry(t, &l, op, 3);
     if (!t->dry && t->empty_op < 0 && spad__scalar_known(&t->scalars, l.trips, &rounds) &&
         rounds <= 0) {
         t->empty_op = t->op;
@@ -429,62 +453,36 @@ void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- while ----------------------------------------------------------------------------- */
 
-enum { ROUNDS_OF_DATA = 3 };
-
 /* Does the loop go on while cluster launch control hands out work? */
 static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
-    for (uint32_t at = op->first; at < op->end; at++) {
-        if (spad__mlir_is(t->m, at, "ttng.clc_is_canceled")) return true;
-    }
-    return false;
-}
-
-/* One round, up to the condition and, with `both`, to the end. */
-static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
-                        const spad__mlir_op **condition, const spad__mlir_op **end) {
-    const int32_t body = spad__ttgir_region(t, l->region)->next;
-    if (!t->run_region(t, l->region, condition)) return false;
-    assert(*condition != NULL); /* it is the last one of the region */
-    for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
-        const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
-        spad__ttgir_set_argument(t, body, k, value);
-        spad__ttgir_set(t, l->op, (int32_t)k, value);
-    }
-    return !both || t->run_region(t, body, end);
+    return spad__mlir_mentions(t->m, op, "ttng.clc_is_canceled");
 }
 
 /* Rounds that data ends: any number of them, and the condition once more. */
 static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
     spad__scalars *s = &t->scalars;
     const int32_t self = t->op;
-    const bool dry = t->dry;
     const uint32_t steady = begin_steady(t);
-    const spad__mlir_op *condition = NULL, *end = NULL;
-    t->dry = true;
-    enter_round(t, l);
-    const bool good = while_round(t, l, true, &condition, &end);
-    t->dry = dry;
-    t->op = self;
-    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
-    if (end != NULL) solve_loop(t, l, end);
+    const spad__mlir_op *condition, *end;
+    if (!look_at_round(t, l)) return;
     for (int32_t k = 0; k < l->op->result_count; k++) { /* of the last condition */
         spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
     }
-    if (dry) return;
+    if (t->dry) return;
     if (t->loops > 0 && t->inner_op < 0) t->inner_op = self;
     t->loops++;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
     if (note == NULL) return;
     note->loop = l->number;
-    note->scalar = spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, 1));
+    note->scalar = spad__scalar_plus(s, l->trips, 1);
     enter_round(t, l);
-    if (!while_round(t, l, false, &condition, &end)) return;
+    if (!run_condition(t, l, &condition)) return;
     bool open;
     t->op = self;
     spad__ttgir_note_if(
         t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
         &open);
-    if (!t->run_region(t, spad__ttgir_region(t, l->region)->next, &end)) return;
+    if (!t->run_region(t, l->body, &end)) return;
     t->op = self;
     spad__ttgir_note_end(t, open);
     spad__ttgir_note_add(t, SPAD__NOTE_END);
@@ -500,7 +498,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
         }
-        if (!count_round(t) || !while_round(t, l, false, &condition, &end)) return;
+        if (!count_round(t) || !run_condition(t, l, &condition)) return;
         t->op = self;
         const bool known =
             spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again);
@@ -511,24 +509,23 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
             spad__ttgir_unclear(t, "how often a loop runs is decided by data");
             return;
         }
-        if (again == 0 || !t->run_region(t, spad__ttgir_region(t, l->region)->next, &end)) return;
+        if (again == 0 || !t->run_region(t, l->body, &end)) return;
         t->op = self;
-        for (size_t k = 0; k < l->count && end != NULL; k++) {
-            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
-        }
+        if (end != NULL) carry(t, l, end, 0);
     }
 }
 
 /* Is a run with numbers tried before any number of rounds? Where the caller has them for what data
- * decides; and where there are partitions, whose loops have numbers of rounds that belong together
- * and could not be told from others if each had any. */
+ * decides; and where there are partitions, whose loops have numbers of rounds that depend on one
+ * another, which is lost if each has any number. */
 static bool is_run_first(const spad__ttgir *t, const spad__mlir_op *op) {
     return t->has_loaded || (t->specialised && !is_handed_out(t, op));
 }
 
 void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region};
-    if (spad__ttgir_region(t, l.region)->next < 0) {
+    l.body = spad__ttgir_region(t, l.region)->next;
+    if (l.body < 0) {
         SPAD__TTGIR_FAULT(t, "a loop without a body");
         return;
     }
@@ -541,11 +538,10 @@ void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
     l.more = SPAD__NO_SCALAR;
     /* such loops have the same number of rounds: all of them read the same answers */
     const int32_t whose = is_handed_out(t, op) ? t->function : t->op;
-    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + whose, ROUNDS_OF_DATA);
+    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + whose,
+                                    SPAD__TTGIR_ROUNDS_OF_DATA);
     if (begin_loop(t, &l)) {
-        for (size_t k = 0; k < l.count; k++) {
-            l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k);
-        }
+        carry(t, &l, op, 0);
         if (t->run) {
             unroll_while(t, &l);
         } else if (is_run_first(t, op) && !t->any_rounds) {

@@ -4,18 +4,16 @@
  *
  * Loops are those of scf, so branches lead forward only. The last return of the text is the end of
  * the function; a block that does not lead to it leaves the function early. Where two ways lead to
- * the end, they meet in the nearest block that both must pass, and what is between is a condition
- * as "scf.if" is one.
+ * the end, they meet in the nearest block that both must pass, and what is between is a condition,
+ * like an "scf.if".
  *
- * A block of the grid that leaves early has done what stands before. If that is nothing that others
- * wait for, what holds for those that go on holds for it as well, because its events are among
- * theirs: the kernel is that of the blocks that go on, and no condition is needed, which data may
+ * A block of the grid that leaves early has done what comes before. If nothing of that is waited
+ * for, what holds for the blocks that go on holds for it as well, because its events are among
+ * theirs: the kernel is that of the blocks that go on, and needs no condition, which data may
  * decide. In any other case the rest is in the `else` of a condition.
  *
- * O(blocks^2) for what meets where; each block is run once for each way that has one of its own.
+ * O(blocks^2) for what meets where; each block is run once for each way that leads to it.
  */
-#include <string.h>
-
 #include "read/ttgir.h"
 
 enum {
@@ -63,13 +61,7 @@ static int block_labelled(const spad__ttgir_branches *w, int32_t region, uint32_
     const spad__mlir *m = w->t->m;
     int number = 1;
     for (int32_t b = m->regions.items[region].first_block; b >= 0; b = m->blocks.items[b].next) {
-        const spad__mlir_token *own = &m->tokens.items[m->blocks.items[b].label];
-        const spad__mlir_token *wanted = &m->tokens.items[label];
-        if (own->length == wanted->length &&
-            memcmp(m->source->text + own->start, m->source->text + wanted->start, own->length) ==
-                0) {
-            return number;
-        }
+        if (spad__mlir_same(m, m->blocks.items[b].label, label)) return number;
         number++;
     }
     return NO_BLOCK;
@@ -198,10 +190,7 @@ static bool run_both(spad__ttgir_branches *w, const spad__mlir_op *op, const int
     const uint32_t count = w->items[stop].argument_count;
     SPAD_ARRAY(spad__ttgir_value) first = {0};
     const spad__mlir_op *end = NULL;
-    if (!spad__array_reserve(t->host, &first, count)) {
-        t->m->out_of_memory = t->failed = true;
-        return false;
-    }
+    if (!spad__array_reserve(t->host, &first, count)) return spad__ttgir_no_memory(t);
     spad__ttgir_fork_open(t, &fork, spad__ttgir_condition(t, op));
     hand_arguments(w, op, 0, next[0]);
     bool good = next[0] == stop || run_from(w, next[0], stop, &end);
@@ -287,11 +276,10 @@ static bool run_branch(spad__ttgir_branches *w, const spad__mlir_op *op, int sto
     if (block->successor_count == 2) {
         const spad__scalar condition = spad__ttgir_condition(t, op);
         if (condition < 0) return false; /* no memory */
-        if (sizes_decide(w, block, condition, &which)) {
-            /* the sizes decide */
-        } else if (!w->items[next[0]].leads || !w->items[next[1]].leads) {
-            return run_early(w, op, block, stop, at);
-        } else {
+        if (!sizes_decide(w, block, condition, &which)) {
+            if (!w->items[next[0]].leads || !w->items[next[1]].leads) {
+                return run_early(w, op, block, stop, at);
+            }
             *at = meeting(w, next[0], next[1]);
             return run_both(w, op, next, *at);
         }

@@ -7,15 +7,12 @@
  * call, and is that of the call: two calls are different buffers. Functions of Triton cannot call
  * themselves; a text that says so is refused.
  */
-#include <string.h>
-
 #include "base/checked.h"
 #include "read/ttgir.h"
 
 enum { CALLS_DEEP = 32, CALLS_MAX = 1 << 14, FUNCTIONS_MAX = 4096 };
 
-/* "@name" of a call or a function; 0: none. */
-static uint32_t symbol_of(const spad__ttgir *t, const spad__mlir_op *op) {
+uint32_t spad__ttgir_symbol(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(t->m, op, at)) {
         if (t->m->tokens.items[at].kind == SPAD__MLIR_SYMBOL) return at;
     }
@@ -34,14 +31,10 @@ bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first) {
 }
 
 static const spad__mlir_op *function_named(const spad__ttgir *t, uint32_t symbol) {
-    const spad__mlir_token *name = &t->m->tokens.items[symbol];
     for (size_t i = 0; symbol != 0 && i < t->functions.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[t->functions.items[i]];
-        const uint32_t own = symbol_of(t, op);
-        if (own != 0 && t->m->tokens.items[own].length == name->length &&
-            memcmp(spad__mlir_text(t->m, own), spad__mlir_text(t->m, symbol), name->length) == 0) {
-            return op;
-        }
+        const uint32_t own = spad__ttgir_symbol(t, op);
+        if (own != 0 && spad__mlir_same(t->m, own, symbol)) return op;
     }
     return NULL;
 }
@@ -56,7 +49,7 @@ static uint32_t number_of_call(spad__ttgir *t) {
         }
     }
     if (!spad__array_reserve(t->host, &t->calls, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return 0;
     }
     t->calls.items[t->calls.count++] = caller;
@@ -81,13 +74,11 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
     t->call = outer;
     t->call_base = base;
     t->op = self;
-    for (int32_t i = 0; good && end != NULL && i < op->result_count; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
-    }
+    if (good) spad__ttgir_set_results(t, op, end);
 }
 
 void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op) {
-    const uint32_t symbol = symbol_of(t, op);
+    const uint32_t symbol = spad__ttgir_symbol(t, op);
     const spad__mlir_op *function = function_named(t, symbol);
     if (function == NULL) {
         SPAD__TTGIR_FAULT(t, "'tt.call' of a function that the module does not have");

@@ -10,15 +10,20 @@
  *     a bit of a block's number that moves nothing in the layout of a buffer (CGALayout): blocks
  *     that differ in it have the same elements. The one without the bit is the first of them.
  *
- *     mbarrier with such a bit     is that of the first block. It alone initialises, invalidates
- * and waits; all arrive there, and the count is for each of them multicast copy               is
- * issued by the first of the blocks that have the same elements, writes the same bytes in each, and
- * delivers to the mbarrier of each arrival with fromCTA         by the first of the blocks that
- * differ in the other bits, at each arrival with multicastCTA    at each of the blocks that differ
- * in these bits product of two blocks        is issued by the even one of a pair, reads and writes
- * the memory of both, and arrives at the mbarriers of both product with multicast       arrives at
- * all blocks that have the same elements of an operand conversion, reduction        writes to the
- * own scratch memory; the blocks meet; and reads that of others
+ *     mbarrier with such a bit     is that of the first block, which alone initialises it,
+ *                                  invalidates it and waits; all arrive there, and the count in
+ *                                  the text is that of one of them
+ *     multicast copy               is issued by the first of the blocks that have the same
+ *                                  elements, writes the same bytes in each, and delivers to the
+ *                                  mbarrier of each
+ *     arrival with fromCTA         by the first of the blocks that differ in the other bits, at
+ *                                  each
+ *     arrival with multicastCTA    at each of the blocks that differ in these bits
+ *     product of two blocks        is issued by the even one of a pair, reads and writes the memory
+ *                                  of both, and arrives at the mbarriers of both
+ *     product with multicast       arrives at all blocks that have the same elements of an operand
+ *     conversion, reduction        writes to the own scratch memory; the blocks meet; and reads
+ *                                  that of others
  */
 #include <assert.h>
 #include <string.h>
@@ -115,7 +120,7 @@ void spad__ttgir_answer(spad__ttgir *t, const spad__mlir_op *op) {
 
 void spad__ttgir_note_cluster(spad__ttgir *t, bool relaxed) {
     if (t->dry) return;
-    /* a relaxed one orders no memory, but for mbarriers that a fence has released */
+    /* a relaxed one orders no memory, except for mbarriers that a fence has released */
     if (relaxed && !t->released) return;
     t->began = false;
     if (t->ranks > 1 && t->stream >= SPAD__STREAM_PARTITION) {
@@ -137,11 +142,113 @@ void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_note_cluster(t, false);
 }
 
+/* ---- what goes from block to block --------------------------------------------------------- */
+
+/* Where the blocks are in the first tensor of the operands, or of the results. */
+static bool blocks_of(spad__ttgir *t, const spad__mlir_op *op, bool result, int *rank,
+                      spad__ttgir_bases *out) {
+    spad__ttgir_type type;
+    if (!spad__ttgir_nth_type(t, op, 0, result, &type)) return false;
+    *rank = type.rank;
+    return spad__ttgir_read_blocks(t, type.encoding, type.rank, out);
+}
+
+/* Does a value go from one block to another? A conversion where blocks have other parts before than
+ * after, a reduction where they have parts of the axis, and the old value of an atomic operation.
+ * *known: by layouts that are.
+ */
+static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op, bool *known) {
+    spad__ttgir_bases from, to;
+    int rank, other;
+    int64_t axis;
+    *known = false;
+    if (spad__mlir_named(t->m, op, "ttg.convert_layout")) {
+        if (!blocks_of(t, op, false, &rank, &from) || !blocks_of(t, op, true, &other, &to)) {
+            return true;
+        }
+        if (rank != other || from.count != to.count) return true;
+        *known = true;
+        for (size_t i = 0; i < from.count; i++) {
+            if (memcmp(from.rows[i], to.rows[i], (size_t)rank * sizeof **from.rows) != 0)
+                return true;
+        }
+        return false;
+    }
+    if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
+        spad__mlir_named(t->m, op, "tt.atomic_cas")) {
+        return op->result_count > 0 && t->used.items[op->first_result];
+    }
+    if (!spad__mlir_named(t->m, op, "tt.reduce") && !spad__mlir_named(t->m, op, "tt.scan") &&
+        !spad__mlir_named(t->m, op, "tt.gather")) {
+        return false;
+    }
+    if (!blocks_of(t, op, false, &rank, &from) || !spad__mlir_number_of(t->m, op, "axis", &axis) ||
+        axis < 0 || axis >= rank) {
+        return true;
+    }
+    *known = spad__mlir_named(t->m, op, "tt.reduce");
+    for (size_t i = 0; i < from.count; i++) {
+        if (from.rows[i][axis] != 0) return true;
+    }
+    return false;
+}
+
+bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op) {
+    bool known;
+    return t->ranks > 1 && is_between_blocks(t, op, &known) && known;
+}
+
+/* Operations that are read where they touch memory of other blocks, with the attribute that says
+ * so. */
+static bool is_read_remote(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
+    static const char *const known[][2] = {
+        {"ttng.async_tma_copy_global_to_local", "multicast"},
+        {"ttng.arrive_barrier", "multicastCTA"},
+        {"ttng.arrive_barrier", "fromCTA"},
+        {"ttng.barrier_expect", "fromCTA"},
+        {"ttng.tc_gen5_mma", "multicast"},
+        {"ttng.tc_gen5_mma", "two_ctas"},
+        {"ttng.tc_gen5_mma_scaled", "multicast"},
+        {"ttng.tc_gen5_mma_scaled", "two_ctas"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (spad__mlir_named(t->m, op, known[i][0]) && strcmp(known[i][1], word) == 0) return true;
+    }
+    return false;
+}
+
+/* Is the attribute there, and says something? */
+static bool has_remote_word(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
+    int64_t value = 1;
+    const uint32_t at = spad__mlir_attribute(t->m, op, word);
+    if (at == 0 ? !spad__mlir_has(t->m, op, word) : spad__mlir_is(t->m, at, "false")) return false;
+    /* the mask 0 of fromCTA is block 0, for all */
+    return at == 0 || strcmp(word, "fromCTA") == 0 || !spad__mlir_number(t->m, at, &value) ||
+           value != 0;
+}
+
+const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op) {
+    static const char *const words[] = {"multicast", "multicastCTA", "fromCTA", "two_ctas"};
+    bool known;
+    if (spad__mlir_named(t->m, op, "ttng.map_to_remote_buffer")) {
+        return "is memory of another block of the cluster";
+    }
+    if (t->blocks < 2) return NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!has_remote_word(t, op, words[i])) continue;
+        if (t->ranks > 1 && is_read_remote(t, op, words[i])) continue;
+        return "accesses memory of other blocks of the cluster";
+    }
+    if (!is_between_blocks(t, op, &known) || (t->ranks > 1 && known)) return NULL;
+    return "moves values between the blocks of the cluster";
+}
+
 /* ---- which kernels ------------------------------------------------------------------------ */
 
-static bool is_joined(spad__ttgir *t, const spad__mlir_op *op) {
+bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t at = spad__ttgir_last_memdesc(t, op);
     spad__ttgir_type type;
+    if (spad__mlir_named(t->m, op, "ttng.clc_try_cancel")) return true;
     if (!t->shared_barriers || !spad__mlir_named(t->m, op, "ttng.init_barrier")) return false;
     if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
     return spad__ttgir_same_bits(t, &type, type.rank) != 0;
@@ -152,8 +259,7 @@ int spad__ttgir_count_ranks(spad__ttgir *t) {
     if (t->blocks < 2 || t->blocks > SPAD__TTGIR_BLOCKS) return 1;
     for (size_t i = 0; i < t->m->ops.count && !touches; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        touches = is_joined(t, op) || spad__mlir_named(t->m, op, "ttng.clc_try_cancel") ||
-                  spad__ttgir_remote(t, op) != NULL;
+        touches = spad__ttgir_joins(t, op) || spad__ttgir_remote(t, op) != NULL;
     }
     return touches ? (int)t->blocks : 1;
 }
@@ -168,7 +274,7 @@ void spad__ttgir_align_blocks(spad__ttgir *t) {
     const size_t count = t->first_buffers[1];
     for (int block = 1; block < t->ranks; block++) {
         const size_t first = t->first_buffers[block];
-        /* which blocks lead is a matter of accesses and arrivals alone: all allocate alike */
+        /* which blocks lead matters for accesses and arrivals only: all allocate the same */
         assert(t->first_buffers[block + 1] - first == count);
         for (size_t i = 0; i < count; i++) {
             const spad__ttgir_buffer *b = &t->buffers.items[first + i];

@@ -29,9 +29,6 @@ typedef struct spad__ttgir_rows {
     int64_t cluster; /* where the blocks of a cluster meet */
     int64_t fence;
     int64_t init_fence; /* after the init of mbarriers */
-    int64_t last_source;
-    uint32_t last_location;
-    spad__scalar stage; /* to compare with */
 } spad__ttgir_rows;
 
 static spad_status emit_units(spad__ttgir *t, spad__ttgir_rows *rows, spad_error *error) {
@@ -176,10 +173,7 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
         tensor.like = spad__ttgir_buffer_in(t, number, t->rank, 0)->row + 1;
     }
     if (b->space == SPAD__TTGIR_SHARED) tensor.align.value = b->align;
-    if (b->space == SPAD__TTGIR_GLOBAL) {
-        tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
-    }
-    if (b->space == SPAD__TTGIR_REGISTERS) {
+    if (b->space == SPAD__TTGIR_GLOBAL || b->space == SPAD__TTGIR_REGISTERS) {
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
@@ -317,10 +311,10 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     if (b->row < 0) return SPAD_OK; /* nothing is known of what a pointer leads to */
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
         if (access->view.length[d] == 0) continue;
-        TRY(spad__ttgir_expr(t, access->view.from[d], &ranges[d].from, error));
-        TRY(spad__ttgir_expr(t,
-                             spad__ttgir_moved_by(t, access->view.from[d], access->view.length[d]),
-                             &ranges[d].to, error));
+        const spad__scalar from = access->view.from[d];
+        const spad__scalar to = spad__scalar_plus(&t->scalars, from, access->view.length[d]);
+        TRY(spad__ttgir_expr(t, from, &ranges[d].from, error));
+        TRY(spad__ttgir_expr(t, to, &ranges[d].to, error));
         part = true;
     }
     if (part) {
@@ -358,19 +352,6 @@ static spad_status barrier_index(spad__ttgir *t, const spad__ttgir_note *note, i
     return spad__ttgir_expr(t, note->stage, &index[(*count)++], error);
 }
 
-/* Bytes of a part of a tile that is written. */
-static spad_status ttgir_written_bytes(const spad__ttgir *t, const spad__ttgir_note *note,
-                                       int64_t *out, spad_error *error) {
-    const spad__ttgir_access *access =
-        &t->accesses.items[note->first_access + note->access_count - 1];
-    const spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
-    int64_t dims[SPAD__TTGIR_RANK];
-    for (int d = 0; d < b->rank; d++) {
-        dims[d] = access->view.length[d] > 0 ? access->view.length[d] : b->dims[d];
-    }
-    return spad_shape_bytes(out, (spad_shape){(size_t)b->rank, dims}, b->dtype, error);
-}
-
 /* What the operation wrote in each block is delivered to the mbarrier of that block. */
 static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
                                    spad_error *error) {
@@ -384,7 +365,9 @@ static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
         if ((note->blocks >> block & 1) == 0) continue;
         TRY(barrier_index(t, note, block, index, &completion.index_count, error));
         if (several) {
-            TRY(ttgir_written_bytes(t, note, &bytes, error));
+            const spad__ttgir_access *last = /* as those to the other blocks */
+                &t->accesses.items[note->first_access + note->access_count - 1];
+            TRY(spad__ttgir_view_bytes(t, last->buffer, &last->view, &bytes, error));
             TRY(spad__ttgir_number_expr(t, bytes, &completion.amount, error));
         }
         TRY(spad_kernel_builder_completion(t->builder, &completion, error));
@@ -392,7 +375,7 @@ static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
     return SPAD_OK;
 }
 
-/* Zeros in place of a copy: nothing comes from memory. */
+/* The operation that was added last takes no time. */
 static spad_status emit_no_time(spad__ttgir *t, spad_error *error) {
     const spad_amount none = {0};
     spad_expr zero;
@@ -581,26 +564,31 @@ static spad_status begin_agent(spad__ttgir *t, const char *name, int64_t warps, 
     return spad_kernel_builder_threads(t->builder, threads, each, error);
 }
 
+static spad_status emit_agent(spad__ttgir *t, const spad__ttgir_rows *rows, size_t number,
+                              const char *name, spad_error *error) {
+    const spad__ttgir_agent *agent = &t->agents.items[number];
+    TRY(begin_agent(t, name, agent->warps, agent->registers, error));
+    TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)number, error));
+    return spad_kernel_builder_end(t->builder, error);
+}
+
 static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
     for (size_t i = 0; i < t->agents.count; i++) {
-        const spad__ttgir_agent *agent = &t->agents.items[i];
         char name[SPAD__TTGIR_NAME];
         if (i == 0) {
             strcpy(name, "default_warps");
         } else {
             snprintf(name, sizeof name, "partition%zu", i - 1);
         }
-        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
-        TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
-        TRY(spad_kernel_builder_end(t->builder, error));
+        TRY(emit_agent(t, rows, i, name, error));
     }
     return SPAD_OK;
 }
 
 /* ---- blocks of a cluster -------------------------------------------------------------- */
 
-/* Does the block end without a wait for its last stores? That is reported (SPAD-UNFINISHED), and
- * then it is not asked what else uses their bytes. */
+/* Does the block end without a wait for its last stores? That is reported (SPAD-UNFINISHED), so
+ * that what else uses their bytes is not reported as well. */
 static bool has_open_stores(const spad__ttgir *t) {
     bool open = false;
     for (size_t i = 0; i < t->notes.count; i++) {
@@ -612,7 +600,7 @@ static bool has_open_stores(const spad__ttgir *t) {
     return open;
 }
 
-/* When a block ends, its memory is gone: what others access must be done with. */
+/* When a block ends, its memory is gone: all accesses of other blocks must have ended. */
 static spad_status emit_exit(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
     if (!t->meets) return SPAD_OK; /* the text has no barriers */
     const bool stores = has_open_stores(t);
@@ -650,11 +638,8 @@ static spad_status emit_block(spad__ttgir *t, const spad__ttgir_rows *rows, spad
     TRY(emit_exit(t, rows, error));
     TRY(spad_kernel_builder_end(t->builder, error));
     for (size_t i = 1; i < t->agents.count; i++) {
-        const spad__ttgir_agent *agent = &t->agents.items[i];
         snprintf(name, sizeof name, "block%d_partition%zu", t->rank, i - 1);
-        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
-        TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
-        TRY(spad_kernel_builder_end(t->builder, error));
+        TRY(emit_agent(t, rows, i, name, error));
     }
     return SPAD_OK;
 }

@@ -66,10 +66,6 @@ static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, i
     return NULL;
 }
 
-static bool is_rounds_of_data(const spad__scalar_node *node) {
-    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
-}
-
 static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
     uint64_t all = 0;
     for (size_t i = 0; i < t->params.count; i++) {
@@ -82,14 +78,9 @@ static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
  * number is known. */
 static bool use_sizes(spad__ttgir *t, spad__scalar n) {
     if (spad__ttgir_has_rounds(t, n)) return false;
-    assert(!is_rounds_of_data(spad__scalar_get(&t->scalars, n))); /* else a parameter is it */
+    assert(!spad__ttgir_is_rounds(t, n)); /* else a parameter is it */
     t->used_arguments |= spad__scalar_get(&t->scalars, n)->arguments;
     return true;
-}
-
-spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
-    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, n,
-                             spad__scalar_number(&t->scalars, by));
 }
 
 /* Stage (c + n) % S, where c is a number from -1 on. */
@@ -104,7 +95,7 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
         !use_sizes(t, node->a)) {
         return unclear(t, "the first stage of a ring", error);
     }
-    TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->b, start), &on, error));
+    TRY(spad__ttgir_expr(t, spad__scalar_plus(&t->scalars, node->b, start), &on, error));
     TRY(spad__ttgir_expr(t, node->c, &count, error));
     return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
 }
@@ -123,7 +114,7 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
         !use_sizes(t, node->b)) {
         return unclear(t, "the first phase of a ring", error);
     }
-    TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->c, start), &on, error));
+    TRY(spad__ttgir_expr(t, spad__scalar_plus(&t->scalars, node->c, start), &on, error));
     TRY(spad__ttgir_expr(t, node->d, &count, error));
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
         TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));
@@ -141,9 +132,9 @@ static bool scalar_implies(const spad__scalars *s, spad__scalar condition, spad_
     if (node->op == SPAD__SCALAR_AND)
         return scalar_implies(s, node->a, y, n) || scalar_implies(s, node->b, y, n);
     if (node->op != SPAD__SCALAR_LESS && node->op != SPAD__SCALAR_AT_MOST) return false;
-    if (node->b != y || spad__scalar_get(s, node->a)->op != SPAD__SCALAR_NUMBER) return false;
-    return spad__add(spad__scalar_get(s, node->a)->now, node->op == SPAD__SCALAR_LESS, &least) &&
-           spad__add(least, n, &least) && least >= 0;
+    return node->b == y && spad__scalar_is_number(s, node->a, &least) &&
+           spad__add(least, node->op == SPAD__SCALAR_LESS, &least) && spad__add(least, n, &least) &&
+           least >= 0;
 }
 
 /* Is it at least 0 by a condition around it? The rounds of a loop that ended, as K_tiles - 1 where
@@ -152,10 +143,7 @@ static bool is_implied(const spad__ttgir *t, spad__scalar n) {
     const spad__scalars *s = &t->scalars;
     const spad__scalar_node *node = spad__scalar_get(s, n);
     int64_t added = 0;
-    if (node->op == SPAD__SCALAR_ADD && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        added = spad__scalar_get(s, node->b)->now;
-        n = node->a;
-    }
+    if (node->op == SPAD__SCALAR_ADD && spad__scalar_is_number(s, node->b, &added)) n = node->a;
     for (int i = 1; i <= t->depth; i++) {
         if (t->conditions[i] >= 0 && scalar_implies(s, t->conditions[i], n, added)) return true;
     }
@@ -181,6 +169,42 @@ static spad_status sum_expr(spad__ttgir *t, const spad__scalar_node *node, spad_
     return ttgir_apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
 }
 
+/* The exclusive or of two bits. */
+static spad_status xor_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
+                            spad_error *error) {
+    spad_expr a, b;
+    if (!spad__scalar_get(&t->scalars, node->a)->bit ||
+        !spad__scalar_get(&t->scalars, node->b)->bit) {
+        return unclear(t, "bits of a number", error);
+    }
+    TRY(spad__ttgir_expr(t, node->a, &a, error));
+    TRY(spad__ttgir_expr(t, node->b, &b, error));
+    TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
+    return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
+}
+
+/* A quotient, rest, product, or the smaller or larger one. */
+static spad_status two_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
+                            spad_error *error) {
+    static const spad_expr_op ops[] = {[SPAD__SCALAR_MUL] = SPAD_EXPR_MUL,
+                                       [SPAD__SCALAR_DIV] = SPAD_EXPR_DIV,
+                                       [SPAD__SCALAR_MOD] = SPAD_EXPR_MOD,
+                                       [SPAD__SCALAR_MIN] = SPAD_EXPR_SMALLER,
+                                       [SPAD__SCALAR_MAX] = SPAD_EXPR_LARGER};
+    const bool divides = node->op == SPAD__SCALAR_DIV || node->op == SPAD__SCALAR_MOD;
+    spad_expr a, b;
+    if (divides && spad__scalar_get(&t->scalars, node->a)->least < 0) {
+        return unclear(t, "the quotient of something that may be below 0", error);
+    }
+    if (node->op == SPAD__SCALAR_MAX && spad__scalar_is(&t->scalars, node->b, 0) &&
+        is_implied(t, node->a)) {
+        return spad__ttgir_expr(t, node->a, out, error);
+    }
+    TRY(spad__ttgir_expr(t, node->a, &a, error));
+    TRY(spad__ttgir_expr(t, node->b, &b, error));
+    return ttgir_apply(t, ops[node->op], a, b, out, error);
+}
+
 /* A condition that data decides. */
 static spad_status unknown_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
     for (size_t i = 0; i < t->unknown_count; i++) {
@@ -192,16 +216,10 @@ static spad_status unknown_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, 
 }
 
 spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
-    static const spad_expr_op ops[] = {[SPAD__SCALAR_MUL] = SPAD_EXPR_MUL,
-                                       [SPAD__SCALAR_DIV] = SPAD_EXPR_DIV,
-                                       [SPAD__SCALAR_MOD] = SPAD_EXPR_MOD,
-                                       [SPAD__SCALAR_MIN] = SPAD_EXPR_SMALLER,
-                                       [SPAD__SCALAR_MAX] = SPAD_EXPR_LARGER};
     if (n < 0) return unclear(t, "a number", error);
     const spad__scalar_node node = *spad__scalar_get(&t->scalars, n);
     int64_t step;
     const spad__ttgir_param *param = param_of(t, n, &step);
-    spad_expr a, b;
     if (param != NULL) {
         *out = param->expr;
         if (step == 1) return SPAD_OK;
@@ -211,14 +229,6 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
         if (!use_sizes(t, n)) return unclear(t, "a number of rounds that data ends", error);
         return spad__ttgir_number_expr(t, node.now, out, error);
     }
-    if ((node.op == SPAD__SCALAR_DIV || node.op == SPAD__SCALAR_MOD) &&
-        spad__scalar_get(&t->scalars, node.a)->least < 0) {
-        return unclear(t, "the quotient of something that may be below 0", error);
-    }
-    if (node.op == SPAD__SCALAR_MAX && spad__scalar_is(&t->scalars, node.b, 0) &&
-        is_implied(t, node.a)) {
-        return spad__ttgir_expr(t, node.a, out, error);
-    }
     switch (node.op) {
     case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
     case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
@@ -226,23 +236,12 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
     case SPAD__SCALAR_MOD:
     case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_MIN:
-    case SPAD__SCALAR_MAX:
-        TRY(spad__ttgir_expr(t, node.a, &a, error));
-        TRY(spad__ttgir_expr(t, node.b, &b, error));
-        return ttgir_apply(t, ops[node.op], a, b, out, error);
-    case SPAD__SCALAR_XOR:
-        if (!spad__scalar_get(&t->scalars, node.a)->bit ||
-            !spad__scalar_get(&t->scalars, node.b)->bit) {
-            return unclear(t, "bits of a number", error);
-        }
-        TRY(spad__ttgir_expr(t, node.a, &a, error));
-        TRY(spad__ttgir_expr(t, node.b, &b, error));
-        TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
-        return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
+    case SPAD__SCALAR_MAX: return two_expr(t, &node, out, error);
+    case SPAD__SCALAR_XOR: return xor_expr(t, &node, out, error);
     case SPAD__SCALAR_DATA: return unknown_expr(t, n, out, error);
     case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
     case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);
-    default: return unclear(t, "a value that changes in a way without an expression", error);
+    default: return unclear(t, "a value that changes irregularly", error);
     }
 }
 
@@ -390,10 +389,7 @@ static spad__scalar without_number(const spad__ttgir *t, spad__scalar trips, int
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
     *added = 0;
     if (node->op != SPAD__SCALAR_ADD || node->moves) return trips;
-    const spad__scalar_node *last = spad__scalar_get(&t->scalars, node->b);
-    if (last->op != SPAD__SCALAR_NUMBER) return trips;
-    *added = last->now;
-    return node->a;
+    return spad__scalar_is_number(&t->scalars, node->b, added) ? node->a : trips;
 }
 
 static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttgir_param **out,
@@ -404,8 +400,8 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
     if (node->data && !t->any_rounds) {
         return unclear(t, "how often a loop runs is decided by data", error);
     }
-    if (node->data || is_rounds_of_data(node)) {
-        param = (spad__ttgir_param){.value = node->data ? 3 : node->now,
+    if (node->data || spad__ttgir_is_rounds(t, trips)) {
+        param = (spad__ttgir_param){.value = node->data ? SPAD__TTGIR_ROUNDS_OF_DATA : node->now,
                                     .any = true,
                                     .trips = trips,
                                     .node = trips,

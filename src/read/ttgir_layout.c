@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "read/ttgir.h"
 
 enum { LAYOUTS_DEEP = 8 };
@@ -41,6 +42,11 @@ static spad__ttgir_words encoding_words(const spad__ttgir *t, uint32_t at) {
 
 static uint32_t word_after(const spad__ttgir *t, spad__ttgir_words words, const char *word) {
     return spad__mlir_after_word(t->m, words.first, words.end, word);
+}
+
+static bool number_after(const spad__ttgir *t, spad__ttgir_words words, const char *word,
+                         int64_t *out) {
+    return spad__mlir_number_after_word(t->m, words.first, words.end, word, out);
 }
 
 /* "word = [4, 1]": how many numbers from `least` on there are, at most `limit`. */
@@ -112,13 +118,41 @@ static bool bases_of(const spad__ttgir *t, spad__ttgir_words words, const char *
     return true;
 }
 
+/* ---- slices ---------------------------------------------------------------------------- */
+
+/* "#ttg.slice<{dim = 1, parent = #blocked}>" has `rank` dimensions, and its parent one more, of
+ * which all have what the first has. Aliases that lead in a circle end at SPAD__TTGIR_RANK. False:
+ * not known. */
+static bool read_slice_words(const spad__ttgir *t, spad__ttgir_words words, int rank,
+                             uint32_t *parent, int *dim) {
+    int64_t number;
+    *parent = word_after(t, words, "parent");
+    if (*parent == 0 || rank + 1 > SPAD__TTGIR_RANK || !number_after(t, words, "dim", &number) ||
+        number < 0 || number > rank) {
+        return false;
+    }
+    *dim = (int)number;
+    return true;
+}
+
+/* The shape of the parent of a slice. */
+static void add_dimension(const int64_t *shape, int rank, int dim, int64_t *out) {
+    for (int d = 0; d < rank + 1; d++) out[d] = d == dim ? 1 : shape[d < dim ? d : d - 1];
+}
+
+static void drop_dimension(spad__ttgir_bases *bases, int rank, int dim) {
+    for (size_t i = 0; i < bases->count; i++) {
+        for (int d = dim; d < rank; d++) bases->rows[i][d] = bases->rows[i][d + 1];
+    }
+}
+
 /* ---- clusters ------------------------------------------------------------------------- */
 
 static bool read_blocks(const spad__ttgir *t, uint32_t at, int rank, spad__ttgir_bases *out,
                         int depth) {
     const spad__ttgir_words words = encoding_words(t, at);
-    const uint32_t parent = word_after(t, words, "parent");
-    int64_t dim;
+    uint32_t parent = word_after(t, words, "parent");
+    int dim;
     out->count = 0;
     if (depth > LAYOUTS_DEEP || rank > SPAD__TTGIR_RANK) return false;
     if (parent == 0) {
@@ -128,14 +162,11 @@ static bool read_blocks(const spad__ttgir *t, uint32_t at, int rank, spad__ttgir
     if (!spad__mlir_is(t->m, words.first, "#ttg.slice")) {
         return read_blocks(t, parent, rank, out, depth + 1);
     }
-    const uint32_t which = word_after(t, words, "dim");
-    if (which == 0 || !spad__mlir_number(t->m, which, &dim) || dim < 0 || dim > rank ||
+    if (!read_slice_words(t, words, rank, &parent, &dim) ||
         !read_blocks(t, parent, rank + 1, out, depth + 1)) {
         return false;
     }
-    for (size_t i = 0; i < out->count; i++) {
-        for (int d = (int)dim; d < rank; d++) out->rows[i][d] = out->rows[i][d + 1];
-    }
+    drop_dimension(out, rank, dim);
     return true;
 }
 
@@ -157,12 +188,17 @@ void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_
     extents_of(&bases, rank, split, &repeats);
 }
 
-void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type) {
+void spad__ttgir_dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int ring,
+                               int64_t *dims) {
     int64_t split[SPAD__TTGIR_RANK];
-    spad__ttgir_split(t, type->encoding, type->rank, split);
+    spad__ttgir_split(t, type->encoding, type->rank - ring, split);
     for (int d = 0; d < type->rank; d++) {
-        type->dims[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
+        dims[d] = d < ring ? type->dims[d] : spad__max(type->dims[d] / split[d - ring], 1);
     }
+}
+
+void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type) {
+    spad__ttgir_dims_in_block(t, type, 0, type->dims);
 }
 
 /* ---- one dimension -------------------------------------------------------------------- */
@@ -220,19 +256,12 @@ static bool read_linear(const spad__ttgir *t, spad__ttgir_words words, spad__ttg
 
 static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l);
 
-/* A layout of one dimension more, of which all have what the first has. */
 static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_layout *l) {
-    const uint32_t parent = word_after(t, words, "parent");
-    const uint32_t at = word_after(t, words, "dim");
     spad__ttgir_layout whole = {.rank = l->rank + 1};
-    int64_t dim;
-    if (parent == 0 || at == 0 || !spad__mlir_number(t->m, at, &dim) || dim < 0 || dim > l->rank ||
-        whole.rank > SPAD__TTGIR_RANK) {
-        return false;
-    }
-    for (int d = 0; d < whole.rank; d++) {
-        whole.shape[d] = d == dim ? 1 : l->shape[d < dim ? d : d - 1];
-    }
+    uint32_t parent;
+    int dim;
+    if (!read_slice_words(t, words, l->rank, &parent, &dim)) return false;
+    add_dimension(l->shape, l->rank, dim, whole.shape);
     if (!read_layout(t, parent, &whole)) return false;
     l->repeats = whole.repeats;
     l->whole = whole.whole;
@@ -249,8 +278,6 @@ static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgi
     return true;
 }
 
-/* Each slice has one dimension more than the one around it: aliases that lead in a circle end at
- * SPAD__TTGIR_RANK. */
 static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l) {
     const spad__ttgir_words words = encoding_words(t, at);
     if (spad__mlir_is(t->m, words.first, "#ttg.blocked")) return read_blocked(t, words, l);
@@ -262,16 +289,21 @@ static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l
 
 bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
                              spad__ttgir_layout *out) {
-    int64_t split[SPAD__TTGIR_RANK];
     *out = (spad__ttgir_layout){.rank = type->rank};
     if (type->encoding == 0) return false;
-    spad__ttgir_split(t, type->encoding, type->rank, split);
+    spad__ttgir_dims_in_block(t, type, 0, out->shape);
     for (int d = 0; d < type->rank; d++) {
-        if ((type->dims[d] & (type->dims[d] - 1)) != 0) return false;
-        out->shape[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
+        if (!spad__is_pow2(type->dims[d])) return false;
         out->elements[d] = out->lanes[d] = out->warps[d] = 1;
     }
     return read_layout(t, type->encoding, out);
+}
+
+bool spad__ttgir_read_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type,
+                           spad__ttgir_layout *layout, int64_t *axis) {
+    return spad__mlir_number_of(t->m, op, "axis", axis) &&
+           spad__ttgir_nth_type(t, op, 0, false, type) &&
+           spad__ttgir_read_layout(t, type, layout) && *axis >= 0 && *axis < layout->rank;
 }
 
 /* ---- which warp has what ---------------------------------------------------------------- */
@@ -284,14 +316,10 @@ typedef struct spad__ttgir_parts {
     spad__ttgir_bases own[2]; /* registers, lanes; none: all that is no warp's */
 } spad__ttgir_parts;
 
-static bool is_power(int64_t n) {
-    assert(n > 0);
-    return (n & (n - 1)) == 0;
-}
-
 /* The bits of `count` warps in dimension d, from `from` on; beyond the shape they move nothing. */
 static bool add_warps(spad__ttgir_parts *p, int d, int64_t count, int64_t from) {
-    if (!is_power(count) || !is_power(from) || from > INT32_MAX || count > 64) return false;
+    if (!spad__is_pow2(count) || !spad__is_pow2(from) || from > INT32_MAX || count > 64)
+        return false;
     for (; count > 1; count /= 2, from *= 2) {
         if (p->warps.count == SPAD__TTGIR_WARP_BITS) return false;
         int64_t *row = p->warps.rows[p->warps.count++];
@@ -326,8 +354,7 @@ static bool parts_of_blocked(const spad__ttgir *t, spad__ttgir_words words, spad
 static bool parts_of_mma(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p,
                          int deep, const int64_t *tile) {
     int64_t warps[SPAD__TTGIR_RANK], version;
-    const uint32_t at = word_after(t, words, "versionMajor");
-    if (at == 0 || !spad__mlir_number(t->m, at, &version) || version < 2 || version > 3 ||
+    if (!number_after(t, words, "versionMajor", &version) || version < 2 || version > 3 ||
         p->rank != 2 || list_of(t, words, "warpsPerCTA", warps, SPAD__TTGIR_RANK) != p->rank) {
         return false;
     }
@@ -347,9 +374,8 @@ static bool parts_of_result(const spad__ttgir *t, spad__ttgir_words words, spad_
 /* "#ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>" */
 static bool parts_of_operand(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
     const uint32_t parent = word_after(t, words, "parent");
-    const uint32_t which = word_after(t, words, "opIdx");
     int64_t shape[SPAD__TTGIR_RANK], number;
-    if (parent == 0 || which == 0 || !spad__mlir_number(t->m, which, &number)) return false;
+    if (parent == 0 || !number_after(t, words, "opIdx", &number)) return false;
     const spad__ttgir_words mma = encoding_words(t, parent);
     if (!spad__mlir_is(t->m, mma.first, "#ttg.nvidia_mma") || number < 0 || number > 1 ||
         list_of(t, mma, "instrShape", shape, SPAD__TTGIR_RANK) < 2) {
@@ -368,35 +394,22 @@ static bool parts_of_linear(const spad__ttgir *t, spad__ttgir_words words, spad_
 
 static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p);
 
-static void drop_dimension(spad__ttgir_bases *bases, int dim, int rank) {
-    for (size_t i = 0; i < bases->count; i++) {
-        for (int d = dim; d < rank; d++) bases->rows[i][d] = bases->rows[i][d + 1];
-    }
-}
-
 static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
-    const uint32_t parent = word_after(t, words, "parent");
-    const uint32_t at = word_after(t, words, "dim");
     spad__ttgir_parts whole = {.rank = p->rank + 1};
-    int64_t dim;
-    if (parent == 0 || at == 0 || !spad__mlir_number(t->m, at, &dim) || dim < 0 || dim > p->rank ||
-        whole.rank > SPAD__TTGIR_RANK) {
-        return false;
-    }
-    for (int d = 0; d < whole.rank; d++) {
-        whole.shape[d] = d == dim ? 1 : p->shape[d < dim ? d : d - 1];
-    }
+    uint32_t parent;
+    int dim;
+    if (!read_slice_words(t, words, p->rank, &parent, &dim)) return false;
+    add_dimension(p->shape, p->rank, dim, whole.shape);
     if (!read_parts(t, parent, &whole)) return false;
-    drop_dimension(&whole.warps, (int)dim, p->rank);
-    drop_dimension(&whole.own[0], (int)dim, p->rank);
-    drop_dimension(&whole.own[1], (int)dim, p->rank);
+    drop_dimension(&whole.warps, p->rank, dim);
+    drop_dimension(&whole.own[0], p->rank, dim);
+    drop_dimension(&whole.own[1], p->rank, dim);
     p->warps = whole.warps;
     p->own[0] = whole.own[0];
     p->own[1] = whole.own[1];
     return true;
 }
 
-/* Slices end as those of read_layout do. */
 static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p) {
     const spad__ttgir_words words = encoding_words(t, at);
     if (spad__mlir_is(t->m, words.first, "#ttg.blocked")) return parts_of_blocked(t, words, p);
@@ -461,15 +474,13 @@ static void add_own(const spad__ttgir_parts *p, const int *shift, spad__ttgir_ma
 bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, const int *order,
                           spad__ttgir_map *map) {
     spad__ttgir_parts p = {.rank = type->rank};
-    int64_t split[SPAD__TTGIR_RANK];
     int shift[SPAD__TTGIR_RANK], used[SPAD__TTGIR_RANK] = {0};
     memset(map, 0, sizeof *map);
     if (type->encoding == 0) return false;
-    spad__ttgir_split(t, type->encoding, type->rank, split);
+    spad__ttgir_dims_in_block(t, type, 0, p.shape);
     for (int d = 0; d < type->rank; d++) {
-        p.shape[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
         assert(order[d] >= 0 && order[d] < type->rank);
-        if (!is_power(p.shape[d])) return false;
+        if (!spad__is_pow2(p.shape[d])) return false;
         while (INT64_C(1) << used[order[d]] < p.shape[d]) used[order[d]]++;
     }
     if (!read_parts(t, type->encoding, &p)) return false;

@@ -16,12 +16,11 @@ enum { LISTED_MAX = 6 };
 
 /* "tt.load %p : !tt.ptr<i32>": one integer, and not a tensor of them. */
 static bool loads_number(const spad__ttgir *t, const spad__mlir_op *op) {
-    static const char *const types[] = {"i32", "i64", "i16", "i8"};
     if (!spad__mlir_named(t->m, op, "tt.load") || op->result_count != 1) return false;
     for (uint32_t at = op->name + 1; at + 3 < op->end; at++) {
-        if (!spad__mlir_is_mark(t->m, at, ':') || !spad__mlir_is(t->m, at + 1, "!tt.ptr")) continue;
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-            if (spad__mlir_is(t->m, at + 3, types[i])) return true;
+        if (spad__mlir_is_mark(t->m, at, ':') && spad__mlir_is(t->m, at + 1, "!tt.ptr") &&
+            spad__ttgir_is_integer(t->m, at + 3)) {
+            return true;
         }
     }
     return false;

@@ -48,7 +48,7 @@ static void see_accesses(spad__ttgir *t, const spad__ttgir_scopes *s,
     }
 }
 
-/* False: no memory, or too deep, which the kernel is refused for. */
+/* False: no memory, or nested too deep. */
 static bool see_notes(spad__ttgir *t, spad__ttgir_scopes *s) {
     for (size_t i = 0; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];

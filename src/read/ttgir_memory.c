@@ -2,12 +2,12 @@
  *
  * Operations of TTGIR that touch shared or tensor memory, and those that synchronise.
  *
- * What each of them does is that of the instructions it becomes: a copy without a commit or a
+ * What each of them does is what the instructions do that it becomes: a copy without a commit or a
  * barrier of its own is issued to a unit; a wait for groups, an arrival and a wait for a phase are
  * the statements of the same name. `barrier_expect` is mbarrier.arrive.expect_tx, one arrival. A
  * product on tensor memory ends with tcgen05.commit for each of its barriers. Threads of one
- * partition are one agent; where the text has the barriers between them, so has the kernel
- * (ttgir_threads.c).
+ * partition are one agent; where the text has the barriers between them, the kernel has them as
+ * well (ttgir_threads.c).
  */
 #include <string.h>
 
@@ -72,12 +72,10 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     b->dtype = type->dtype;
     b->stages = ring ? type->dims[0] : 0;
     b->rank = type->rank - ring;
-    int64_t split[SPAD__TTGIR_RANK];
-    spad__ttgir_split(t, type->encoding, b->rank, split);
+    int64_t dims[SPAD__TTGIR_RANK];
+    spad__ttgir_dims_in_block(t, type, ring, dims);
     b->same = spad__ttgir_same_bits(t, type, b->rank);
-    for (int d = 0; d < b->rank; d++) {
-        b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
-    }
+    for (int d = 0; d < b->rank; d++) b->dims[d] = dims[d + ring];
     if (space == SPAD__TTGIR_TMEM && b->rank == 2 && spad__ttgir_has_scales(t, type))
         b->folded = spad__ttgir_fold_scales(b->dims);
     b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;
@@ -133,7 +131,6 @@ static void do_dealloc(spad__ttgir *t, const spad__mlir_op *op) {
 
 static void do_load(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
-    if (from == NULL) return;
     const uint32_t type =
         spad__mlir_named(t->m, op, "ttg.local_load") || spad__mlir_named(t->m, op, "ttng.tmem_load")
             ? spad__ttgir_nth_tensor(t, op, 0, true)
@@ -151,7 +148,6 @@ static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
     uint32_t which;
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, &which);
-    if (to == NULL) return;
     const spad__scalar condition =
         spad__mlir_named(t->m, op, "ttng.tmem_store") && op->operand_count > which + 1
             ? spad__ttgir_scalar(t, op, op->operand_count - 1)
@@ -166,7 +162,6 @@ static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
 
 static void do_scatter(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
-    if (to == NULL) return;
     spad__ttgir_note_operation(t, "scatter", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY);
     spad__ttgir_note_spread(t, SPAD__SPREAD_UNKNOWN);
@@ -241,13 +236,8 @@ static void do_store_wait(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t pending = 0;
     spad__mlir_number_of(t->m, op, "pendings", &pending);
-    for (int32_t i = 0; i < op->result_count && (uint32_t)i < op->operand_count; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, op, (uint32_t)i));
-    }
-    spad__ttgir_note *note = spad__ttgir_note_statement(t, SPAD_STATEMENT_WAIT_GROUP);
-    if (note == NULL) return;
-    note->group = SPAD__TTGIR_MMAS;
-    note->scalar = spad__scalar_number(&t->scalars, pending);
+    spad__ttgir_set_results(t, op, op);
+    note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_MMAS, pending, 0);
     if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
         !spad__mlir_has(t->m, op, "warpGroupLocal")) {
         spad__ttgir_note_own_meet(t, op);
@@ -259,8 +249,8 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
 
 static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *barrier,
                                     spad_statement_kind kind) {
-    if (barrier == NULL || barrier->kind != SPAD__TTGIR_VIEW) {
-        if (!t->dry) SPAD__TTGIR_FAULT(t, "a barrier that is no memory that was allocated");
+    if (barrier->kind != SPAD__TTGIR_VIEW) {
+        SPAD__TTGIR_FAULT(t, "a barrier that is not in allocated memory");
         return NULL;
     }
     if (!t->dry) t->buffers.items[barrier->buffer].barrier = true;
@@ -299,39 +289,36 @@ static void do_invalidate(spad__ttgir *t, const spad__mlir_op *op) {
     t->buffers.items[barrier->buffer].ended = true;
 }
 
-static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
-    int64_t bytes = 0;
+/* An arrival of threads: so many times (below 0: once), with bytes to expect (below 0: none). */
+static void note_arrival(spad__ttgir *t, const spad__mlir_op *op, spad__scalar count,
+                         spad__scalar bytes) {
     bool open;
     uint32_t blocks;
-    if (!spad__ttgir_number_after(t, op, 0, &bytes))
-        SPAD__TTGIR_FAULT(t, "expected a number of bytes");
     spad__ttgir_note_own_meet(t, op);
     if (!spad__ttgir_arrivals(t, op, &blocks)) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
     if (note != NULL) {
-        note->expect = spad__scalar_number(&t->scalars, bytes);
+        note->scalar = count;
+        note->expect = bytes;
         note->flags = spad__ttgir_flags_of_arrival(t, op);
         spad__ttgir_arrive_at(t, note, blocks);
     }
     spad__ttgir_note_end(t, open);
 }
 
+static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t bytes = 0;
+    if (!spad__ttgir_number_after(t, op, 0, &bytes))
+        SPAD__TTGIR_FAULT(t, "expected a number of bytes");
+    note_arrival(t, op, SPAD__NO_SCALAR, spad__scalar_number(&t->scalars, bytes));
+}
+
 static void do_arrive(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
-    bool open;
-    uint32_t blocks;
     spad__ttgir_number_after(t, op, 0, &count);
-    spad__ttgir_note_own_meet(t, op);
-    if (!spad__ttgir_arrivals(t, op, &blocks)) return;
-    if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
-    spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
-    if (note != NULL) {
-        if (count != 1) note->scalar = spad__scalar_number(&t->scalars, count);
-        note->flags = spad__ttgir_flags_of_arrival(t, op);
-        spad__ttgir_arrive_at(t, note, blocks);
-    }
-    spad__ttgir_note_end(t, open);
+    note_arrival(t, op, count == 1 ? SPAD__NO_SCALAR : spad__scalar_number(&t->scalars, count),
+                 SPAD__NO_SCALAR);
 }
 
 static void do_wait_barrier(spad__ttgir *t, const spad__mlir_op *op) {
@@ -379,7 +366,6 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
     const spad__ttgir_value *barrier = view_operand(t, op, 1, &which);
-    if (to == NULL || barrier == NULL) return;
     const uint32_t same =
         spad__mlir_has(t->m, op, "multicast") ? t->buffers.items[to->buffer].same : 0;
     const uint32_t blocks = spad__ttgir_peers(t, same);
@@ -402,7 +388,6 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_tma_store(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
     const bool adds = spad__mlir_named(t->m, op, "ttng.async_tma_reduce");
-    if (from == NULL) return;
     spad__ttgir_note *note =
         spad__ttgir_note_operation(t, adds ? "reduce" : "store", SPAD__TTGIR_TMA);
     if (note == NULL) return;
@@ -493,8 +478,8 @@ static void note_product(spad__ttgir *t, const spad__ttgir_value *const *reads, 
 }
 
 /* "%a, %b, %d[%token], %use, %condition, %barrier[%its_condition], ... {is_async}"; with scales
- * after %d. Whoever needs its end waits for a barrier: the pass that lets one without is_async wait
- * (MMALowering.cpp) is over in what Triton prints last, and Gluon does not run it. */
+ * after %d. What needs its end waits for a barrier: the pass that lets one without is_async wait
+ * (MMALowering.cpp) has run before what Triton prints last, and Gluon does not run it. */
 typedef struct spad__ttgir_product {
     const spad__ttgir_value *reads[4];
     size_t read_count;
@@ -614,7 +599,7 @@ static void do_tmem_copy(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *to = view_operand(t, op, 1, NULL);
     uint32_t which;
     const uint32_t blocks = spad__ttgir_peers(t, pair_bits(t));
-    if (from == NULL || to == NULL || !spad__ttgir_leads(t, pair_bits(t))) return;
+    if (!spad__ttgir_leads(t, pair_bits(t))) return;
     if (spad__ttgir_note_operation(t, "copy", SPAD__TTGIR_TC5) == NULL) return;
     spad__ttgir_note_accesses(t, from, SPAD_ACCESS_READ, blocks, SPAD__SPREAD_ONE);
     spad__ttgir_note_accesses(t, to, SPAD_ACCESS_WRITE, blocks, SPAD__SPREAD_ONE);
@@ -640,7 +625,7 @@ static void do_release(spad__ttgir *t, const spad__mlir_op *op) {
 static const struct {
     const char *name;
     void (*act)(spad__ttgir *t, const spad__mlir_op *op);
-    uint32_t views; /* operands that are memory, at least */
+    uint32_t views; /* operands that are memory, at least: `act` is called only where it has them */
     bool first;     /* they are its first ones */
 } known[] = {
     {"ttg.local_alloc", do_alloc, 0, false},

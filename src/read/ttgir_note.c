@@ -9,6 +9,11 @@
 #include "base/text.h"
 #include "read/ttgir.h"
 
+bool spad__ttgir_no_memory(spad__ttgir *t) {
+    t->m->out_of_memory = t->failed = true;
+    return false;
+}
+
 void spad__ttgir_unclear(spad__ttgir *t, const char *why) {
     if (t->dry || t->unclear) return;
     t->unclear = true;
@@ -24,7 +29,7 @@ spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kin
         return NULL;
     }
     if (!spad__array_reserve(t->host, &t->notes, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return NULL;
     }
     spad__ttgir_note *note = &t->notes.items[t->notes.count++];
@@ -69,7 +74,7 @@ spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why) 
 void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind) {
     if (t->failed || t->dry || value->buffer < 0 || value->kind < SPAD__TTGIR_POINTER) return;
     if (!spad__array_reserve(t->host, &t->accesses, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return;
     }
     spad__ttgir_access *access = &t->accesses.items[t->accesses.count++];
@@ -155,6 +160,12 @@ void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
     if (result < op->result_count) t->values.items[op->first_result + result] = value;
 }
 
+void spad__ttgir_set_results(spad__ttgir *t, const spad__mlir_op *op, const spad__mlir_op *end) {
+    for (int32_t i = 0; end != NULL && i < op->result_count; i++) {
+        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
+    }
+}
+
 void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
                               spad__ttgir_value value) {
     const spad__mlir_region *r = &t->m->regions.items[region];
@@ -178,7 +189,7 @@ int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh) {
     }
     if (!spad__array_reserve(t->host, &t->buffers, 1) ||
         !spad__index_reserve(&t->buffer_index, t->host, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return -1;
     }
     *fresh = true;
@@ -217,10 +228,7 @@ static spad__ttgir_buffer moved_buffer(const spad__ttgir *t, const spad__ttgir_v
                               .offset = -1,
                               .moved = true,
                               .row = -1};
-    for (int d = 0; d < b->rank; d++) {
-        const int64_t length = tile->kind == SPAD__TTGIR_VIEW ? tile->view.length[d] : 0;
-        out.dims[d] = length > 0 ? length : b->dims[d];
-    }
+    for (int d = 0; d < b->rank; d++) out.dims[d] = spad__ttgir_extent(b, &tile->view, d);
     return out;
 }
 
@@ -239,7 +247,7 @@ static int32_t find_moved(spad__ttgir *t, const spad__ttgir_buffer *like) {
     if (spad_shape_bytes(&bytes, shape, like->dtype, NULL) != SPAD_OK) return -1;
     if (bytes > MOVED_BYTES - t->register_bytes) return -1;
     if (!spad__array_reserve(t->host, &t->buffers, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return -1;
     }
     t->register_bytes += bytes;
@@ -257,10 +265,7 @@ void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsig
     if (like.rank == 0 || space == SPAD__TTGIR_TMEM) return;
     const int32_t buffer = find_moved(t, &like);
     if (buffer < 0) return;
-    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
-    value.view.stage = -1;
-    value.view.rank = like.rank;
-    for (int d = 0; d < like.rank; d++) value.view.order[d] = d;
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_note_access(t, &value, kind);
 }
 
@@ -272,7 +277,5 @@ void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
     if (to->rank > 0) return;
     to->rank = from->rank;
     to->dtype = from->dtype;
-    for (int d = 0; d < from->rank; d++) {
-        to->dims[d] = view->view.length[d] > 0 ? view->view.length[d] : from->dims[d];
-    }
+    for (int d = 0; d < from->rank; d++) to->dims[d] = spad__ttgir_extent(from, &view->view, d);
 }

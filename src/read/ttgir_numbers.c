@@ -2,8 +2,8 @@
  *
  * Arithmetic on whole numbers, as wide as their types are.
  *
- * A number is what its bits mean with a sign; that of an i1 is 0 or 1, whatever the operation makes
- * of its sign: `extsi` of true is -1, and true is below false where signs count. What two numbers
+ * A number is what its bits mean with a sign; an i1 is 0 or 1, although some operations give it a
+ * sign: `extsi` of true is -1, and true is below false where signs count. What two numbers
  * give is exact, with the bits that do not fit cut off. Of expressions, a sum or product that
  * leaves its type at the given sizes is data, so that the function is run with numbers; one of
  * rounds is taken to stay in a type of 32 bits or more, and is data in a narrower one. O(1) an
@@ -30,7 +30,7 @@ static uint32_t type_of(const spad__ttgir *t, const spad__mlir_op *op) {
     return found;
 }
 
-/* Bits of a type of whole numbers; 0: it is none. */
+/* Bits of a type of whole numbers; 0: it is another type. */
 static int width_at(const spad__ttgir *t, uint32_t at) {
     static const struct {
         const char *word;
@@ -146,11 +146,6 @@ static bool result_of(integer_op op, int64_t left, int64_t right, int width, int
 
 /* ---- expressions ------------------------------------------------------------------------ */
 
-static bool is_known_number(const spad__ttgir *t, spad__scalar n, int64_t *value) {
-    if (spad__scalar_get(&t->scalars, n)->op != SPAD__SCALAR_NUMBER) return false;
-    return spad__scalar_known(&t->scalars, n, value);
-}
-
 /* What a result of this width is: see the top. */
 static spad__scalar fit(spad__ttgir *t, spad__scalar n, int width) {
     int64_t now;
@@ -161,7 +156,7 @@ static spad__scalar fit(spad__ttgir *t, spad__scalar n, int width) {
     }
     const int64_t kept = as_kept((uint64_t)now, width);
     if (kept == now) return n;
-    if (!is_known_number(t, n, &now)) return spad__scalar_data(&t->scalars);
+    if (!spad__scalar_is_number(&t->scalars, n, &now)) return spad__scalar_data(&t->scalars);
     return spad__scalar_number(&t->scalars, kept);
 }
 
@@ -176,7 +171,7 @@ static spad__scalar compare_unsigned(spad__ttgir *t, spad__scalar_op op, spad__s
     const bool right = spad__scalar_get(s, b)->least >= 0;
     int64_t x, y;
     if (left && right) return plain;
-    if (is_known_number(t, a, &x) && is_known_number(t, b, &y)) {
+    if (spad__scalar_is_number(s, a, &x) && spad__scalar_is_number(s, b, &y)) {
         const uint64_t p = (uint64_t)x, q = (uint64_t)y;
         return spad__scalar_number(s, op == SPAD__SCALAR_LESS ? p < q : p <= q);
     }
@@ -230,15 +225,18 @@ static spad__scalar compare_by_word(spad__ttgir *t, const spad__mlir_op *op) {
 static spad__scalar from_zero(spad__ttgir *t, spad__scalar a, int64_t power) {
     const spad__scalar_node node = *spad__scalar_get(&t->scalars, a);
     int64_t last;
-    if (node.op != SPAD__SCALAR_ADD || !is_known_number(t, node.b, &last) || last >= 0) return a;
-    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, node.a,
-                             spad__scalar_number(&t->scalars, last & (power - 1)));
+    if (node.op != SPAD__SCALAR_ADD || !spad__scalar_is_number(&t->scalars, node.b, &last) ||
+        last >= 0) {
+        return a;
+    }
+    return spad__scalar_plus(&t->scalars, node.a, last & (power - 1));
 }
 
 /* Bits of whole numbers: only a mask of ones at the low end has an expression. */
 static spad__scalar and_bits(spad__ttgir *t, spad__scalar a, spad__scalar b) {
     int64_t mask;
-    if (is_known_number(t, b, &mask) && mask > 0 && mask < INT64_MAX && (mask & (mask + 1)) == 0) {
+    if (spad__scalar_is_number(&t->scalars, b, &mask) && mask > 0 && mask < INT64_MAX &&
+        (mask & (mask + 1)) == 0) {
         return spad__scalar_make(&t->scalars, SPAD__SCALAR_MOD, from_zero(t, a, mask + 1),
                                  spad__scalar_number(&t->scalars, mask + 1));
     }
@@ -249,7 +247,7 @@ static spad__scalar and_bits(spad__ttgir *t, spad__scalar a, spad__scalar b) {
 static spad__scalar shift(spad__ttgir *t, spad__scalar_op op, spad__scalar a, spad__scalar b,
                           int width) {
     int64_t by;
-    if (!is_known_number(t, b, &by) || by < 0 || by >= width || by > 40) {
+    if (!spad__scalar_is_number(&t->scalars, b, &by) || by < 0 || by >= width || by > 40) {
         return spad__scalar_data(&t->scalars);
     }
     return spad__scalar_make(&t->scalars, op, a,
@@ -315,7 +313,7 @@ static spad__scalar of_two(spad__ttgir *t, const spad__mlir_op *op, integer_op w
     int64_t x, y, value;
     if (a < 0 || b < 0) return SPAD__NO_SCALAR;
     if (width == 0) width = 64;
-    if (is_known_number(t, a, &x) && is_known_number(t, b, &y)) {
+    if (spad__scalar_is_number(&t->scalars, a, &x) && spad__scalar_is_number(&t->scalars, b, &y)) {
         return result_of(what, x, y, width, &value) ? spad__scalar_number(&t->scalars, value)
                                                     : spad__scalar_data(&t->scalars);
     }
@@ -331,8 +329,7 @@ static spad__scalar widen_unsigned(spad__ttgir *t, spad__scalar a, int from) {
     if (from == 1 || from == 64 || spad__scalar_get(s, a)->least >= 0) return a;
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_LESS, a, spad__scalar_number(s, 0));
-    const spad__scalar moved = spad__scalar_make(s, SPAD__SCALAR_ADD, a,
-                                                 spad__scalar_number(s, (int64_t)(ones(from) + 1)));
+    const spad__scalar moved = spad__scalar_plus(s, a, (int64_t)(ones(from) + 1));
     return spad__scalar_select(s, below, moved, a);
 }
 
@@ -350,7 +347,7 @@ static spad__scalar cast(spad__ttgir *t, const spad__mlir_op *op, bool sign) {
                          : a;
     }
     int64_t value;
-    if (to > 1 || is_known_number(t, a, &value) || spad__scalar_get(s, a)->bit)
+    if (to > 1 || spad__scalar_is_number(s, a, &value) || spad__scalar_get(s, a)->bit)
         return fit(t, a, to);
     return spad__scalar_make(s, SPAD__SCALAR_MOD, a, spad__scalar_number(s, 2));
 }
@@ -359,7 +356,8 @@ spad__scalar spad__ttgir_low_bit(spad__ttgir *t, spad__scalar n) {
     int64_t value;
     if (n < 0) return n; /* no memory */
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, n);
-    if (is_known_number(t, n, &value)) return spad__scalar_number(&t->scalars, value & 1);
+    if (spad__scalar_is_number(&t->scalars, n, &value))
+        return spad__scalar_number(&t->scalars, value & 1);
     if (node->op != SPAD__SCALAR_MUL || !spad__scalar_is(&t->scalars, node->b, -1)) return n;
     return spad__ttgir_low_bit(t, node->a); /* extsi of an i1 */
 }

@@ -4,13 +4,31 @@
  *
  * A wgmma writes its result while the program goes on, and warp_group_dot_wait hands the result on.
  * Where the wait lets so many products stay under way that this one can be among them, and threads
- * read the result, the kernel gets that read, and the check finds out. Other results need none: a
- * product adds to the result of the one before, in order, and a wait for all of them is a wait for
- * each.
+ * read the result, the kernel gets that read, and the check finds out. It also gets the reads of a
+ * result that no wait has handed on. Other results need none: a product adds to the result of the
+ * one before, in order, and a wait for all of them is a wait for each.
  */
 #include "read/ttgir.h"
 
-enum { RESULTS_DEEP = 8 }; /* loops and conditions that hand a result on */
+enum { RESULTS_SEEN = 256, FIRST_CARRIED = 3 }; /* values; of a loop: after start, end and step */
+
+/* A search among the values that loops, conditions and selects hand on. */
+typedef struct result_search {
+    const spad__ttgir *t;
+    const spad__mlir_op *wait; /* NULL: no wait may come between */
+    int64_t pending;
+    int32_t seen[RESULTS_SEEN];
+    size_t count;
+} result_search;
+
+/* Is a value a new one? More than fit are not followed. */
+static bool is_unseen(result_search *s, int32_t value) {
+    for (size_t i = 0; i < s->count; i++)
+        if (s->seen[i] == value) return false;
+    if (s->count == RESULTS_SEEN) return false;
+    s->seen[s->count++] = value;
+    return true;
+}
 
 static const spad__mlir_op *op_at(const spad__ttgir *t, int32_t number) {
     return &t->m->ops.items[number];
@@ -34,54 +52,100 @@ static const spad__mlir_op *end_of_region(const spad__ttgir *t, int32_t region) 
     return op_at(t, t->m->regions.items[region].last_op);
 }
 
+/* Is the value an argument of a region of a loop? *which: of what it carries from round to round.
+ */
+static bool is_carried(const spad__ttgir *t, const spad__mlir_op *op, int32_t value,
+                       uint32_t *which) {
+    const bool rounds = spad__mlir_named(t->m, op, "scf.for");
+    if (!rounds && !spad__mlir_named(t->m, op, "scf.while")) return false;
+    for (int32_t r = op->first_region; r >= 0; r = t->m->regions.items[r].next) {
+        const spad__mlir_region *region = &t->m->regions.items[r];
+        for (uint32_t k = rounds ? 1 : 0; k < region->argument_count; k++) {
+            if (t->m->arguments.items[region->first_argument + k] != value) continue;
+            *which = rounds ? k - 1 : k;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The operation that gives a value, or whose region has it as an argument; *which: of its results,
  * or of what it carries from round to round. NULL: there is none. */
 static const spad__mlir_op *giver_of(const spad__ttgir *t, int32_t value, uint32_t *which) {
+    if (t->givers.items[value] >= 0) {
+        const spad__mlir_op *op = op_at(t, t->givers.items[value]);
+        *which = (uint32_t)(value - op->first_result);
+        return op;
+    }
     for (size_t i = 0; i < t->m->ops.count; i++) {
         const spad__mlir_op *op = op_at(t, (int32_t)i);
-        if (value >= op->first_result && value - op->first_result < op->result_count) {
-            *which = (uint32_t)(value - op->first_result);
-            return op;
-        }
-        if (op->first_region < 0 || !spad__mlir_named(t->m, op, "scf.for")) continue;
-        const spad__mlir_region *region = &t->m->regions.items[op->first_region];
-        for (uint32_t k = 1; k < region->argument_count; k++) {
-            if (t->m->arguments.items[region->first_argument + k] != value) continue;
-            *which = k - 1;
-            return op;
-        }
+        if (op->first_region >= 0 && is_carried(t, op, value, which)) return op;
     }
     return NULL;
 }
 
-static const spad__mlir_op *product_behind(const spad__ttgir *t, int32_t value, int depth);
+/* Does the product go on while the program does? */
+static bool is_async_product(const spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t at = spad__mlir_attribute(t->m, op, "isAsync");
+    return is_wgmma(t, op) && at != 0 && spad__mlir_is(t->m, at, "true");
+}
 
-/* The product among operands of the operation; NULL: none. */
-static const spad__mlir_op *product_among(const spad__ttgir *t, const spad__mlir_op *op,
-                                          uint32_t first, uint32_t end, int depth) {
+/* Are at least `pending` products issued after this one, in front of the wait? Then it is done. */
+static bool is_product_done(const spad__ttgir *t, const spad__mlir_op *product,
+                            const spad__mlir_op *wait, int64_t pending) {
+    for (int32_t i = product->next; i >= 0; i = op_at(t, i)->next) {
+        if (op_at(t, i) == wait) return pending <= 0;
+        if (is_wgmma(t, op_at(t, i))) pending--;
+    }
+    return false; /* in another region */
+}
+
+static const spad__mlir_op *product_behind(result_search *s, int32_t value);
+
+/* The product behind operands of the operation; NULL: none. */
+static const spad__mlir_op *product_among(result_search *s, const spad__mlir_op *op, uint32_t first,
+                                          uint32_t end) {
     const spad__mlir_op *product = NULL;
-    for (uint32_t i = first; product == NULL && i < end && i < op->operand_count; i++) {
-        product = product_behind(t, operand_value(t, op, i), depth + 1);
+    for (uint32_t i = first; product == NULL && i < end && i < op->operand_count; i++)
+        product = product_behind(s, operand_value(s->t, op, i));
+    return product;
+}
+
+/* The product behind what a loop or a condition gives: what it begins with, and what its regions
+ * hand on. */
+static const spad__mlir_op *product_of_regions(result_search *s, const spad__mlir_op *op,
+                                               uint32_t which) {
+    const spad__mlir_op *product = NULL;
+    const bool rounds = spad__mlir_named(s->t->m, op, "scf.for");
+    const uint32_t first = which + (rounds ? FIRST_CARRIED : 0);
+    if (!spad__mlir_named(s->t->m, op, "scf.if")) product = product_among(s, op, first, first + 1);
+    for (int32_t region = op->first_region; region >= 0 && product == NULL;
+         region = s->t->m->regions.items[region].next) {
+        const spad__mlir_op *end = end_of_region(s->t, region);
+        if (end == NULL) continue;
+        const uint32_t at = which + (spad__mlir_named(s->t->m, end, "scf.condition") ? 1 : 0);
+        product = product_among(s, end, at, at + 1);
     }
     return product;
 }
 
-/* The product that a value is the result of; NULL: none that is known. */
-static const spad__mlir_op *product_behind(const spad__ttgir *t, int32_t value, int depth) {
+/* A product that a value may be the result of, and that may be under way; NULL: none is known. */
+static const spad__mlir_op *product_behind(result_search *s, int32_t value) {
+    const spad__ttgir *t = s->t;
     uint32_t which;
-    const spad__mlir_op *op = depth < RESULTS_DEEP ? giver_of(t, value, &which) : NULL;
-    const spad__mlir_op *product = NULL;
-    if (op == NULL || is_wgmma(t, op)) return op;
-    if (is_wgmma_wait(t, op)) return product_among(t, op, which, which + 1, depth);
-    if (spad__mlir_named(t->m, op, "arith.select")) return product_among(t, op, 1, 3, depth);
-    if (!spad__mlir_named(t->m, op, "scf.for") && !spad__mlir_named(t->m, op, "scf.if"))
-        return NULL;
-    for (int32_t region = op->first_region; region >= 0 && product == NULL;
-         region = t->m->regions.items[region].next) {
-        const spad__mlir_op *end = end_of_region(t, region);
-        if (end != NULL) product = product_among(t, end, which, which + 1, depth);
+    const spad__mlir_op *op = is_unseen(s, value) ? giver_of(t, value, &which) : NULL;
+    if (op == NULL) return NULL;
+    if (is_wgmma(t, op)) {
+        const bool done = s->wait != NULL && is_product_done(t, op, s->wait, s->pending);
+        return is_async_product(t, op) && !done ? op : NULL;
     }
-    return product;
+    if (is_wgmma_wait(t, op))
+        return s->wait != NULL ? product_among(s, op, which, which + 1) : NULL;
+    if (spad__mlir_named(t->m, op, "arith.select")) return product_among(s, op, 1, 3);
+    const bool regions = spad__mlir_named(t->m, op, "scf.for") ||
+                         spad__mlir_named(t->m, op, "scf.if") ||
+                         spad__mlir_named(t->m, op, "scf.while");
+    return regions ? product_of_regions(s, op, which) : NULL;
 }
 
 /* The innermost operation that has the other one in a region; NULL: none. */
@@ -95,79 +159,100 @@ static const spad__mlir_op *op_around(const spad__ttgir *t, const spad__mlir_op 
     return found;
 }
 
-static bool is_read_result(const spad__ttgir *t, int32_t value, int depth);
+static bool is_read_result(result_search *s, int32_t value);
 
 /* Is what a loop or a condition hands on read: by the next round, or after it? */
-static bool is_handed_on(const spad__ttgir *t, const spad__mlir_op *op, uint32_t which, int depth) {
+static bool is_handed_on(result_search *s, const spad__mlir_op *op, uint32_t which) {
+    const spad__ttgir *t = s->t;
     if (op == NULL || op->first_region < 0) return false;
     const spad__mlir_region *region = &t->m->regions.items[op->first_region];
-    if ((int32_t)which < op->result_count &&
-        is_read_result(t, op->first_result + (int32_t)which, depth + 1)) {
+    if ((int32_t)which < op->result_count && is_read_result(s, op->first_result + (int32_t)which)) {
         return true;
     }
     return spad__mlir_named(t->m, op, "scf.for") && which + 1 < region->argument_count &&
-           is_read_result(t, t->m->arguments.items[region->first_argument + which + 1], depth + 1);
+           is_read_result(s, t->m->arguments.items[region->first_argument + which + 1]);
 }
 
 /* Does the operation read operand `number`, and not only hand it on? */
-static bool reads_operand(const spad__ttgir *t, const spad__mlir_op *op, uint32_t number,
-                          int depth) {
-    enum { FIRST_CARRIED = 3, RESULT = 2 }; /* start, end and step; a, b and the result */
+static bool reads_operand(const spad__ttgir *t, const spad__mlir_op *op, uint32_t number) {
+    enum { RESULT = 2 }; /* after a and b */
     if (is_wgmma_wait(t, op)) return false;
     if (is_wgmma(t, op)) return number != RESULT;
     /* of a number that all threads have: the compiler makes it a branch, or registers renamed */
-    if (spad__mlir_named(t->m, op, "arith.select"))
-        return is_read_result(t, op->first_result, depth + 1);
-    if (spad__mlir_named(t->m, op, "scf.yield")) {
-        return is_handed_on(t, op_around(t, op), number, depth);
-    }
-    if (spad__mlir_named(t->m, op, "scf.for") && number >= FIRST_CARRIED) {
-        const spad__mlir_region *region = &t->m->regions.items[op->first_region];
-        const uint32_t argument = number - FIRST_CARRIED + 1;
-        return argument < region->argument_count &&
-               is_read_result(t, t->m->arguments.items[region->first_argument + argument],
-                              depth + 1);
-    }
-    return true;
+    if (spad__mlir_named(t->m, op, "arith.select") || spad__mlir_named(t->m, op, "scf.yield") ||
+        spad__mlir_named(t->m, op, "scf.while"))
+        return false;
+    return !spad__mlir_named(t->m, op, "scf.for") || number < FIRST_CARRIED;
+}
+
+/* Does an operation read operand `number`, or what it hands it on to? */
+static bool leads_to_read(result_search *s, const spad__mlir_op *op, uint32_t number) {
+    const spad__ttgir *t = s->t;
+    if (reads_operand(t, op, number)) return true;
+    if (spad__mlir_named(t->m, op, "arith.select")) return is_read_result(s, op->first_result);
+    if (spad__mlir_named(t->m, op, "scf.yield")) return is_handed_on(s, op_around(t, op), number);
+    if (spad__mlir_named(t->m, op, "scf.while")) return true; /* perhaps: it is not followed */
+    if (!spad__mlir_named(t->m, op, "scf.for")) return false;
+    const spad__mlir_region *region = &t->m->regions.items[op->first_region];
+    const uint32_t argument = number - FIRST_CARRIED + 1;
+    return argument < region->argument_count &&
+           is_read_result(s, t->m->arguments.items[region->first_argument + argument]);
 }
 
 /* Do threads read the value? */
-static bool is_read_result(const spad__ttgir *t, int32_t value, int depth) {
-    if (depth >= RESULTS_DEEP) return false;
-    for (size_t i = 0; i < t->m->ops.count; i++) {
-        const spad__mlir_op *op = op_at(t, (int32_t)i);
+static bool is_read_result(result_search *s, int32_t value) {
+    if (!is_unseen(s, value)) return false;
+    for (size_t i = 0; i < s->t->m->ops.count; i++) {
+        const spad__mlir_op *op = op_at(s->t, (int32_t)i);
         for (uint32_t k = 0; k < op->operand_count; k++) {
-            if (operand_value(t, op, k) == value && reads_operand(t, op, k, depth)) return true;
+            if (operand_value(s->t, op, k) == value && leads_to_read(s, op, k)) return true;
         }
     }
     return false;
 }
 
-/* Are at least `pending` products issued after this one, in front of the wait? Then it is done. */
-static bool is_product_done(const spad__ttgir *t, const spad__mlir_op *product,
-                            const spad__mlir_op *wait, int64_t pending) {
-    for (int32_t i = product->next; i >= 0; i = op_at(t, i)->next) {
-        if (op_at(t, i) == wait) return pending <= 0;
-        if (is_wgmma(t, op_at(t, i))) pending--;
-    }
-    return false; /* in another region */
+/* ---- notes ------------------------------------------------------------------------------- */
+
+/* Threads read the result of a product here. */
+static void note_result_use(spad__ttgir *t, const spad__mlir_op *product) {
+    bool fresh;
+    const uint32_t type = spad__ttgir_tensor_type(t, product, 2);
+    const int32_t buffer = type != 0 ? spad__ttgir_buffer_of(t, type, &fresh) : -1;
+    if (buffer < 0 || t->buffers.items[buffer].rank == 0) return;
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    spad__ttgir_note *note = spad__ttgir_note_operation(t, "use", SPAD__TTGIR_NO_UNIT);
+    if (note == NULL) return;
+    note->free = true;
+    spad__ttgir_note_access(t, &value, SPAD_ACCESS_READ);
 }
 
 void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending) {
     if (pending == 0 || t->dry) return;
     for (int32_t i = 0; i < wait->result_count && (uint32_t)i < wait->operand_count; i++) {
-        bool fresh;
         if (spad__ttgir_operand(t, wait, (uint32_t)i)->kind == SPAD__TTGIR_VIEW) continue;
-        const spad__mlir_op *product = product_behind(t, operand_value(t, wait, (uint32_t)i), 0);
-        if (product == NULL || is_product_done(t, product, wait, pending)) continue;
-        if (!is_read_result(t, wait->first_result + i, 0)) continue;
-        const uint32_t type = spad__ttgir_tensor_type(t, product, 2);
-        const int32_t buffer = type != 0 ? spad__ttgir_buffer_of(t, type, &fresh) : -1;
-        if (buffer < 0 || t->buffers.items[buffer].rank == 0) continue;
-        const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
-        spad__ttgir_note *note = spad__ttgir_note_operation(t, "use", SPAD__TTGIR_NO_UNIT);
-        if (note == NULL) return;
-        note->free = true;
-        spad__ttgir_note_access(t, &value, SPAD_ACCESS_READ);
+        result_search behind = {.t = t, .wait = wait, .pending = pending};
+        result_search reads = {.t = t};
+        const spad__mlir_op *product = product_behind(&behind, operand_value(t, wait, (uint32_t)i));
+        if (product != NULL && is_read_result(&reads, wait->first_result + i))
+            note_result_use(t, product);
+    }
+}
+
+static bool has_products(const spad__ttgir *t) {
+    for (size_t i = 0; i < t->m->ops.count; i++)
+        if (is_async_product(t, op_at(t, (int32_t)i))) return true;
+    return false;
+}
+
+void spad__ttgir_note_reads(spad__ttgir *t, const spad__mlir_op *op) {
+    if (t->dry) return;
+    if (t->products == SPAD__PRODUCTS_UNKNOWN)
+        t->products = has_products(t) ? SPAD__PRODUCTS_SOME : SPAD__PRODUCTS_NONE;
+    if (t->products == SPAD__PRODUCTS_NONE) return;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (!reads_operand(t, op, i)) continue;
+        result_search behind = {.t = t};
+        const spad__mlir_op *product = product_behind(&behind, operand_value(t, op, i));
+        if (product != NULL) note_result_use(t, product);
     }
 }

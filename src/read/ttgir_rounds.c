@@ -24,24 +24,18 @@ typedef struct spad__ttgir_linear {
 static spad__ttgir_linear linear_of(const spad__scalars *s, spad__scalar n) {
     spad__ttgir_linear out = {.a = n, .factor = 1};
     const spad__scalar_node *node = spad__scalar_get(s, n);
-    if (node->op == SPAD__SCALAR_NUMBER) {
-        return (spad__ttgir_linear){.a = SPAD__NO_SCALAR, .factor = 0, .added = node->now};
+    if (spad__scalar_is_number(s, n, &out.added)) {
+        out.a = SPAD__NO_SCALAR;
+        return out;
     }
-    if (node->op == SPAD__SCALAR_ADD && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        out.added = spad__scalar_get(s, node->b)->now;
+    if (node->op == SPAD__SCALAR_ADD && spad__scalar_is_number(s, node->b, &out.added)) {
         out.a = node->a;
         node = spad__scalar_get(s, node->a);
     }
-    if (node->op == SPAD__SCALAR_MUL && spad__scalar_get(s, node->b)->op == SPAD__SCALAR_NUMBER) {
-        out.factor = spad__scalar_get(s, node->b)->now;
+    if (node->op == SPAD__SCALAR_MUL && spad__scalar_is_number(s, node->b, &out.factor)) {
         out.a = node->a;
     }
     return out;
-}
-
-static bool is_rounds(const spad__scalars *s, spad__scalar n) {
-    const spad__scalar_node *node = spad__scalar_get(s, n);
-    return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
 }
 
 /* b < T * factor + added, divided by the factor: T more than a number, or more than a round. */
@@ -52,33 +46,33 @@ spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
     if (node.op != SPAD__SCALAR_LESS) return n;
     const spad__ttgir_linear left = linear_of(s, node.a), right = linear_of(s, node.b);
     int64_t more;
-    if (right.a < 0 || right.factor < 1 || !is_rounds(s, right.a)) return n;
+    if (right.a < 0 || right.factor < 1 || !spad__ttgir_is_rounds(t, right.a)) return n;
     if (left.a >= 0 && left.factor != right.factor) return n;
     if (!spad__sub(left.added, right.added, &more)) return n;
-    const spad__scalar by = spad__scalar_number(s, spad__floor_div(more, right.factor));
-    const spad__scalar from = left.a < 0 ? by : spad__scalar_make(s, SPAD__SCALAR_ADD, left.a, by);
+    const int64_t by = spad__floor_div(more, right.factor);
+    const spad__scalar from =
+        left.a < 0 ? spad__scalar_number(s, by) : spad__scalar_plus(s, left.a, by);
     return spad__scalar_make(s, SPAD__SCALAR_LESS, from, right.a);
 }
 
-/* The rounds of a loop over this distance, where it is one of whole steps; else below 0. */
 spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step) {
     spad__scalars *s = &t->scalars;
     if (!t->whole_steps || distance < 0) return SPAD__NO_SCALAR;
     const spad__ttgir_linear l = linear_of(s, distance);
-    if (l.a < 0 || l.factor != step || !is_rounds(s, l.a)) return SPAD__NO_SCALAR;
+    if (l.a < 0 || l.factor != step || !spad__ttgir_is_rounds(t, l.a)) return SPAD__NO_SCALAR;
     /* it fits, as the distance does, which is STEPS_OF_DATA steps more */
-    return spad__ttgir_moved_by(t, l.a, spad__floor_div(l.added + (step - 1), step));
+    return spad__scalar_plus(s, l.a, spad__floor_div(l.added + (step - 1), step));
 }
 
 /* ---- bounds ------------------------------------------------------------------------ */
 
 /* What the operation that makes the value takes away from another one: "arith.subi %n, %c64". */
-static int32_t less_number(const spad__ttgir *t, const int32_t *made_by, int32_t value) {
-    const int32_t op = made_by[value];
+static int32_t less_number(const spad__ttgir *t, int32_t value) {
+    const int32_t op = t->givers.items[value];
     if (op < 0) return value;
     const spad__mlir_op *o = &t->m->ops.items[op];
     if (!spad__mlir_named(t->m, o, "arith.subi") || o->operand_count != 2) return value;
-    const int32_t right = made_by[t->m->operands.items[o->first_operand + 1].value];
+    const int32_t right = t->givers.items[t->m->operands.items[o->first_operand + 1].value];
     if (right < 0 || !spad__mlir_named(t->m, &t->m->ops.items[right], "arith.constant")) {
         return value;
     }
@@ -86,34 +80,22 @@ static int32_t less_number(const spad__ttgir *t, const int32_t *made_by, int32_t
 }
 
 /* By value: a loop ends there (its number + 1), or begins there (-1); 0: none. */
-static void note_bounds(spad__ttgir *t, const int32_t *made_by) {
-    for (size_t i = 0; i < t->m->ops.count; i++) {
-        const spad__mlir_op *op = &t->m->ops.items[i];
-        if (!spad__mlir_named(t->m, op, "scf.for") || op->operand_count < 3) continue;
-        const spad__mlir_operand *operands = &t->m->operands.items[op->first_operand];
-        int32_t *start = &t->bounds.items[operands[0].value];
-        int32_t *end = &t->bounds.items[less_number(t, made_by, operands[1].value)];
-        if (*start == 0) *start = -1;
-        if (*end <= 0) *end = (int32_t)i + 1;
-    }
-}
-
 bool spad__ttgir_find_bounds(spad__ttgir *t) {
     const size_t count = t->m->values.count;
     t->whole_steps = true;
     t->bounds.count = 0;
     if (!spad__array_reserve(t->host, &t->bounds, count)) return false;
-    int32_t *made_by = spad__new_array(t->host, count, sizeof *made_by);
-    if (made_by == NULL) return false;
-    for (size_t i = 0; i < count; i++) made_by[i] = -1;
     for (size_t i = 0; i < count; i++) t->bounds.items[i] = 0;
     t->bounds.count = count;
     for (size_t i = 0; i < t->m->ops.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        for (int32_t r = 0; r < op->result_count; r++) made_by[op->first_result + r] = (int32_t)i;
+        if (!spad__mlir_named(t->m, op, "scf.for") || op->operand_count < 3) continue;
+        const spad__mlir_operand *operands = &t->m->operands.items[op->first_operand];
+        int32_t *start = &t->bounds.items[operands[0].value];
+        int32_t *end = &t->bounds.items[less_number(t, operands[1].value)];
+        if (*start == 0) *start = -1;
+        if (*end <= 0) *end = (int32_t)i + 1;
     }
-    note_bounds(t, made_by);
-    spad__free(t->host, made_by, count * sizeof *made_by);
     return true;
 }
 
@@ -129,24 +111,22 @@ static void set_end(spad__ttgir *t, int32_t loop, spad__ttgir_value *value) {
     spad__scalars *s = &t->scalars;
     const spad__mlir_op *op = &t->m->ops.items[loop];
     const spad__ttgir_value *from = spad__ttgir_operand(t, op, 0);
-    int64_t step;
-    if (from->kind != SPAD__TTGIR_SCALAR || from->scalar < 0 ||
-        spad__scalar_get(s, from->scalar)->op != SPAD__SCALAR_NUMBER) {
+    int64_t start, step;
+    if (from->kind != SPAD__TTGIR_SCALAR || !spad__scalar_is_number(s, from->scalar, &start)) {
         return;
     }
-    const int64_t start = spad__scalar_get(s, from->scalar)->now;
     if (!spad__scalar_known(s, spad__ttgir_scalar(t, op, 2), &step) || step < 1) return;
     const spad__scalar rounds =
         spad__scalar_argument(s, SPAD__TTGIR_ARGUMENTS + loop, STEPS_OF_DATA);
     const spad__scalar moved =
         spad__scalar_make(s, SPAD__SCALAR_MUL, rounds, spad__scalar_number(s, step));
-    *value = spad__ttgir_of_scalar(spad__ttgir_moved_by(t, moved, start));
+    *value = spad__ttgir_of_scalar(spad__scalar_plus(s, moved, start));
     if (t->dry) return;
     if (t->loops > 0 && t->inner_op < 0) t->inner_op = loop;
     if (step > 1 && t->steps_op < 0) t->steps_op = loop;
 }
 
-/* Ends that stand before the start of their loop, which is known now. `replaced`: data decides the
+/* Ends that come before the start of their loop, which is known now. `replaced`: data decides the
  * start. */
 static void set_ends_from(spad__ttgir *t, int32_t start, bool replaced) {
     for (size_t i = 0; i < t->m->ops.count; i++) {

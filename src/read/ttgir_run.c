@@ -13,10 +13,7 @@ static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end
 /* ---- partitions ---------------------------------------------------------------------- */
 
 static bool ttgir_add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
-    if (!spad__array_reserve(t->host, &t->agents, 1)) {
-        t->m->out_of_memory = t->failed = true;
-        return false;
-    }
+    if (!spad__array_reserve(t->host, &t->agents, 1)) return spad__ttgir_no_memory(t);
     t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers, -1};
     return true;
 }
@@ -91,9 +88,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
         t->stream = SPAD__STREAM_DEFAULT;
     }
     if (!run_region(t, op->first_region, &end)) return;
-    for (int32_t i = 0; i < op->result_count && end != NULL; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
-    }
+    spad__ttgir_set_results(t, op, end);
     if (t->dry) return;
     for (int32_t region = spad__ttgir_region(t, op->first_region)->next; region >= 0;
          region = spad__ttgir_region(t, region)->next) {
@@ -169,10 +164,7 @@ static bool ttgir_matters(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         if (spad__ttgir_operand(t, op, i)->kind == SPAD__TTGIR_VIEW) return true;
     }
-    for (uint32_t at = op->first; at < op->end; at++) { /* with its regions */
-        if (spad__mlir_is(t->m, at, "!ttg.memdesc")) return true;
-    }
-    return false;
+    return spad__mlir_mentions(t->m, op, "!ttg.memdesc");
 }
 
 /* "tt.get_program_id y" */
@@ -191,6 +183,8 @@ static void refuse_op(spad__ttgir *t, const spad__mlir_op *op, const char *why) 
 static bool is_remote(spad__ttgir *t, const spad__mlir_op *op) {
     char why[160];
     const char *does = spad__ttgir_remote(t, op);
+    if (does == NULL && t->blocks > SPAD__TTGIR_BLOCKS && spad__ttgir_joins(t, op))
+        does = "has an mbarrier of several blocks of a cluster of more than 16, and works";
     if (does == NULL) return false;
     snprintf(why, sizeof why, "%s in a way that is not known; compile with num_ctas=1", does);
     refuse_op(t, op, why);
@@ -201,16 +195,54 @@ static void set_scalar(spad__ttgir *t, const spad__mlir_op *op, spad__scalar sca
     spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(scalar));
 }
 
+static void do_program_id(spad__ttgir *t, const spad__mlir_op *op) {
+    set_scalar(t, op, spad__scalar_number(&t->scalars, t->program[axis_of(t, op)]));
+}
+
+static void do_num_programs(spad__ttgir *t, const spad__mlir_op *op) {
+    set_scalar(t, op, spad__scalar_number(&t->scalars, t->programs));
+}
+
+static void do_global_load(spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t value;
+    do_global(t, op, false);
+    spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
+    if (spad__ttgir_loaded(t, op, &value)) {
+        set_scalar(t, op, spad__scalar_number(&t->scalars, value));
+    }
+}
+
+static void do_global_store(spad__ttgir *t, const spad__mlir_op *op) {
+    do_global(t, op, true);
+}
+
+static const struct {
+    const char *name;
+    void (*act)(spad__ttgir *t, const spad__mlir_op *op);
+    bool region; /* it has one; without, it is not known */
+} actions[] = {
+    {"scf.for", spad__ttgir_for, true},
+    {"scf.while", spad__ttgir_while, true},
+    {"scf.if", spad__ttgir_if, true},
+    {"ttg.warp_specialize", do_warp_specialize, true},
+    {"tt.call", spad__ttgir_call, false},
+    {"tt.get_program_id", do_program_id, false},
+    {"tt.get_num_programs", do_num_programs, false},
+    {"tt.load", do_global_load, false},
+    {"tt.store", do_global_store, false},
+};
+
 static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     spad__scalar scalar;
     for (int32_t i = 0; i < op->result_count; i++) spad__ttgir_set(t, op, i, spad__ttgir_nothing);
     if (is_remote(t, op)) return;
     spad__ttgir_meet_blocks(t, op);
     spad__ttgir_scratch(t, op);
+    spad__ttgir_note_reads(t, op);
     if (do_mask(t, op)) return;
     if (choose_memory(t, op)) return;
     if (spad__ttgir_arithmetic(t, op, &scalar)) {
-        if (scalar >= 0) spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(scalar));
+        if (scalar >= 0) set_scalar(t, op, scalar);
         return;
     }
     const spad__ttgir_value first = *spad__ttgir_operand(t, op, 0);
@@ -218,30 +250,13 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, first);
     }
     if (spad__ttgir_memory(t, op)) return;
-    if (spad__mlir_named(t->m, op, "scf.for") && op->first_region >= 0) {
-        spad__ttgir_for(t, op);
-    } else if (spad__mlir_named(t->m, op, "scf.while") && op->first_region >= 0) {
-        spad__ttgir_while(t, op);
-    } else if (spad__mlir_named(t->m, op, "scf.if") && op->first_region >= 0) {
-        spad__ttgir_if(t, op);
-    } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {
-        do_warp_specialize(t, op);
-    } else if (spad__mlir_named(t->m, op, "tt.call")) {
-        spad__ttgir_call(t, op);
-    } else if (spad__mlir_named(t->m, op, "tt.get_program_id")) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, t->program[axis_of(t, op)]));
-    } else if (spad__mlir_named(t->m, op, "tt.get_num_programs")) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, t->programs));
-    } else if (spad__mlir_named(t->m, op, "tt.load")) {
-        int64_t value;
-        do_global(t, op, false);
-        spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
-        if (spad__ttgir_loaded(t, op, &value)) {
-            set_scalar(t, op, spad__scalar_number(&t->scalars, value));
-        }
-    } else if (spad__mlir_named(t->m, op, "tt.store")) {
-        do_global(t, op, true);
-    } else if (ttgir_matters(t, op)) {
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (!spad__mlir_named(t->m, op, actions[i].name)) continue;
+        if (actions[i].region && op->first_region < 0) continue;
+        actions[i].act(t, op);
+        return;
+    }
+    if (ttgir_matters(t, op)) {
         refuse_op(t, op, "is not known, and memory on chip may depend on it");
     }
 }
@@ -259,7 +274,7 @@ static bool run_ops(spad__ttgir *t, int32_t first, int32_t end) {
         t->op = number;
         run_op(t, &t->m->ops.items[number]);
         spad__ttgir_set_bounds(t, &t->m->ops.items[number]);
-        if (t->scalars.out_of_memory) t->m->out_of_memory = t->failed = true;
+        if (t->scalars.out_of_memory) return spad__ttgir_no_memory(t);
         if (t->failed || (t->unclear && !t->dry)) return false;
     }
     return true;
@@ -306,14 +321,22 @@ static bool set_arguments(spad__ttgir *t, int32_t region) {
     return true;
 }
 
-bool spad__ttgir_find_used(spad__ttgir *t) {
+bool spad__ttgir_find_uses(spad__ttgir *t) {
     const size_t count = t->m->values.count;
     if (!spad__array_reserve(t->host, &t->used, count)) return false;
+    if (!spad__array_reserve(t->host, &t->givers, count)) return false;
     for (size_t i = 0; i < count; i++) t->used.items[i] = false;
+    for (size_t i = 0; i < count; i++) t->givers.items[i] = -1;
     for (size_t i = 0; i < t->m->operands.count; i++) {
         t->used.items[t->m->operands.items[i].value] = true;
     }
-    t->used.count = count;
+    for (size_t i = 0; i < t->m->ops.count; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        for (int32_t r = 0; r < op->result_count; r++) {
+            t->givers.items[op->first_result + r] = (int32_t)i;
+        }
+    }
+    t->used.count = t->givers.count = count;
     return true;
 }
 
@@ -347,10 +370,7 @@ static bool run_block(spad__ttgir *t, int rank) {
     t->agents.count = 0;
     t->first_buffers[rank] = t->buffers.count;
     spad__index_clear(&t->buffer_index);
-    if (!reset_values(t)) {
-        t->m->out_of_memory = true;
-        return false;
-    }
+    if (!reset_values(t)) return spad__ttgir_no_memory(t);
     if (!set_arguments(t, function->first_region)) return false;
     if (!run_region(t, function->first_region, &end)) return false;
     t->op = t->function;

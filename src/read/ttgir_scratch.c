@@ -18,8 +18,8 @@
  *     tt.func                 a byte for each warp of the partitions
  *
  * What ttg.convert_layout and tt.gather need depends on where each element is: without the
- * compiler's pass it is not known, and said. With an address but no size it is at most the tensor,
- * and at most what is left up to the end of the compiler's layout.
+ * compiler's pass it is not known, and spad_ttgir_info says so. With an address but no size it is
+ * at most the tensor, and at most what is left up to the end of the compiler's layout.
  *
  * In the kernel it is a buffer that is written and then read. How the threads of the operation wait
  * for one another between is part of the instructions it becomes (ttgir_threads.c).
@@ -34,21 +34,19 @@ enum { SCRATCH_UNKNOWN = -1 };
 
 /* ---- sizes ---------------------------------------------------------------------------- */
 
-static bool tensor_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
-                        spad__ttgir_type *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, n, result);
-    return at != 0 && spad__ttgir_read_type(t, at, op->end, out);
+static int64_t scratch_bytes(const int64_t *dims, int rank, spad_dtype dtype) {
+    const spad_shape shape = {(size_t)rank, dims};
+    int64_t bytes;
+    return spad_shape_bytes(&bytes, shape, dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
 }
 
 /* Bytes of an element of each operand: several are reduced together. */
 static int64_t element_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     int64_t sum = 0;
-    for (int n = 0; tensor_type(t, op, n, false, &type); n++) {
-        const spad_shape one = {0};
-        int64_t bytes;
-        if (spad_shape_bytes(&bytes, one, type.dtype, NULL) != SPAD_OK) return SCRATCH_UNKNOWN;
-        if (!spad__add(sum, bytes, &sum)) return SCRATCH_UNKNOWN;
+    for (int n = 0; spad__ttgir_nth_type(t, op, n, false, &type); n++) {
+        const int64_t bytes = scratch_bytes(NULL, 0, type.dtype);
+        if (bytes < 0 || !spad__add(sum, bytes, &sum)) return SCRATCH_UNKNOWN;
     }
     return sum;
 }
@@ -67,27 +65,21 @@ static int64_t scratch_times(int64_t a, int64_t b) {
     return product;
 }
 
-/* The layout of the first operand, and the axis. False: not known. */
-static bool along_axis(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_layout *layout,
-                       int64_t *axis) {
-    spad__ttgir_type type;
-    return spad__mlir_number_of(t->m, op, "axis", axis) && tensor_type(t, op, 0, false, &type) &&
-           spad__ttgir_read_layout(t, &type, layout) && *axis >= 0 && *axis < layout->rank;
-}
-
 static int64_t reduce_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_type type;
     spad__ttgir_layout l;
     int64_t axis;
-    if (!along_axis(t, op, &l, &axis)) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_read_axis(t, op, &type, &l, &axis)) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     l.shape[axis] = l.warps[axis];
     return scratch_times(scratch_product(l.shape, l.rank), element_bytes(t, op));
 }
 
 static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_type type;
     spad__ttgir_layout l;
     int64_t axis, count = 1;
-    if (!along_axis(t, op, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_read_axis(t, op, &type, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     for (int d = 0; d < l.rank; d++) {
         const int64_t once = scratch_times(l.elements[d], scratch_times(l.lanes[d], l.warps[d]));
@@ -100,11 +92,9 @@ static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 
 static int64_t histogram_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
-    int64_t bytes;
-    if (!tensor_type(t, op, 0, true, &type)) return SCRATCH_UNKNOWN;
+    if (!spad__ttgir_nth_type(t, op, 0, true, &type)) return SCRATCH_UNKNOWN;
     if (type.dims[0] < WARP_LANES) type.dims[0] = WARP_LANES;
-    const spad_shape shape = {(size_t)type.rank, type.dims};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(type.dims, type.rank, type.dtype);
 }
 
 /* The token after "->"; op->end: none. */
@@ -135,7 +125,6 @@ static int64_t number_bytes(const spad__ttgir *t, uint32_t at) {
 static int64_t atomic_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     spad__ttgir_layout layout;
-    int64_t bytes;
     if (op->result_count != 1 || !t->used.items[op->first_result]) return 0;
     const uint32_t at = after_arrow(t, op);
     if (at == op->end) return SCRATCH_UNKNOWN;
@@ -145,8 +134,7 @@ static int64_t atomic_bytes(spad__ttgir *t, const spad__mlir_op *op) {
         return SCRATCH_UNKNOWN;
     }
     if (!layout.repeats) return layout.whole ? 0 : SCRATCH_UNKNOWN;
-    const spad_shape shape = {(size_t)layout.rank, layout.shape};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(layout.shape, layout.rank, type.dtype);
 }
 
 static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -158,11 +146,10 @@ static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 /* With an address: at most all of the first operand. */
 static int64_t moved_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
-    int64_t bytes;
-    if (t->shared_bytes < 0 || !tensor_type(t, op, 0, false, &type)) return SCRATCH_UNKNOWN;
+    if (t->shared_bytes < 0 || !spad__ttgir_nth_type(t, op, 0, false, &type))
+        return SCRATCH_UNKNOWN;
     spad__ttgir_take_part(t, &type);
-    const spad_shape shape = {(size_t)type.rank, type.dims};
-    return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
+    return scratch_bytes(type.dims, type.rank, type.dtype);
 }
 
 static const struct {
@@ -182,9 +169,9 @@ static const struct {
 
 /* ---- notes ---------------------------------------------------------------------------- */
 
-/* What is known of the size: 0 is none. */
+/* What is known of the size. */
 typedef struct spad__ttgir_size {
-    int64_t bytes; /* SCRATCH_UNKNOWN: it needs some, or may */
+    int64_t bytes; /* 0: it needs no memory; SCRATCH_UNKNOWN: it needs some, or may */
     bool computed; /* from layouts: the text has no size */
 } spad__ttgir_size;
 
@@ -229,9 +216,9 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     return b->rank > 0 ? buffer : -1;
 }
 
-/* What an agent did needs its scratch memory no more when it does the next thing, and kernels with
- * agents have no scopes that say so: its operations have one buffer, where they have one address.
- * -1: none so far. */
+/* An agent no longer needs the scratch memory of an operation when it begins the next one, and
+ * kernels with agents have no scopes to say so: its operations share one buffer, where they have
+ * one address. -1: none so far. */
 static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
     for (size_t i = t->first_buffers[t->rank]; t->specialised && size > 0 && i < t->buffers.count;
          i++) {

@@ -21,7 +21,7 @@
  *                              what the warps of a scan hand on; a descriptor is made by the first
  *                              warp, whose threads issue TMA copies too
  *
- * Everything else is unknown, parts of a tile among it. Operations that meet (BarrierOpToLLVM.cpp
+ * Everything else is unknown, including parts of a tile. Operations that meet (BarrierOpToLLVM.cpp
  * and Membar.cpp of Triton 3.9): arrivals and expectations, before they arrive; tcgen05.commit; a
  * wait for products of several groups of warps, unless it is for the own group alone; atomic
  * operations by their order; those with scratch memory, between the write and the read, unless a
@@ -42,10 +42,7 @@ bool spad__ttgir_is_barrier(const spad__mlir *m, const spad__mlir_op *op) {
         return true;
     }
     assert(spad__mlir_named(m, op, "ttg.barrier"));
-    for (uint32_t at = op->name + 1; at < op->end; at++) {
-        if (spad__mlir_is(m, at, "local") || spad__mlir_is(m, at, "all")) return true;
-    }
-    return false;
+    return spad__mlir_mentions(m, op, "local") || spad__mlir_mentions(m, op, "all");
 }
 
 bool spad__ttgir_has_barriers(const spad__ttgir *t, const spad__mlir_op *module) {
@@ -102,7 +99,7 @@ static int32_t number_of_map(spad__ttgir *t, const spad__ttgir_map *map) {
         if (memcmp(&t->maps.items[i], map, sizeof *map) == 0) return (int32_t)i + 1;
     }
     if (!spad__array_reserve(t->host, &t->maps, 1)) {
-        t->m->out_of_memory = t->failed = true;
+        spad__ttgir_no_memory(t);
         return 0;
     }
     t->maps.items[t->maps.count++] = *map;
@@ -177,9 +174,8 @@ int32_t spad__ttgir_spread_of_groups(const spad__ttgir *t) {
 static bool read_tensor_map(spad__ttgir *t, const spad__mlir_op *op, bool result,
                             spad__ttgir_map *map) {
     static const int order[SPAD__TTGIR_RANK] = {0, 1, 2, 3, 4, 5};
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, result);
     spad__ttgir_type type;
-    return at != 0 && spad__ttgir_read_type(t, at, op->end, &type) &&
+    return spad__ttgir_nth_type(t, op, 0, result, &type) &&
            spad__ttgir_read_map(t, &type, order, map);
 }
 
@@ -197,35 +193,21 @@ static spad__ttgir_exchange exchange_of_layouts(spad__ttgir *t, const spad__mlir
     return out;
 }
 
-/* "atomic_rmw fadd, acq_rel, gpu, %p, %x" */
-static bool has_word(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
-    for (uint32_t at = op->name + 1; at < op->end; at++) {
-        if (spad__mlir_is(t->m, at, word)) return true;
-    }
-    return false;
-}
-
 static bool gives_number(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_nth_tensor(t, op, 0, true) == 0;
 }
 
 /* Scratch memory is for values that go from warp to warp along the axis: the warps of a reduction
  * have the same elements of the result, each in all warps that differ along the axis, and those of
- * a scan read what all of them have written [ReduceOpToLLVM.cpp, ScanOpToLLVM.cpp]. Where the
- * element is whose number is 0 is known: at the first byte. */
+ * a scan read what all of them have written [ReduceOpToLLVM.cpp, ScanOpToLLVM.cpp]. It is known
+ * where element 0 is: at the first byte. */
 static void exchange_along_axis(spad__ttgir *t, const spad__mlir_op *op,
                                 spad__ttgir_exchange *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, false);
     const spad_shape one = {0};
     spad__ttgir_type type;
     spad__ttgir_layout layout;
     int64_t axis;
-    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type) ||
-        !spad__mlir_number_of(t->m, op, "axis", &axis) ||
-        !spad__ttgir_read_layout(t, &type, &layout) || axis < 0 || axis >= layout.rank ||
-        layout.warps[axis] < 2) {
-        return;
-    }
+    if (!spad__ttgir_read_axis(t, op, &type, &layout, &axis) || layout.warps[axis] < 2) return;
     if (spad__mlir_named(t->m, op, "tt.scan")) {
         out->reads = SPAD__SPREAD_ALL;
     } else {
@@ -242,19 +224,19 @@ spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op
     if (spad__mlir_named(t->m, op, "ttng.tensormap_create")) { /* by the first warp alone */
         return (spad__ttgir_exchange){.writes = SPAD__SPREAD_ONE, .reads = SPAD__SPREAD_ONE};
     }
-    const bool handed = spad__mlir_named(t->m, op, "tt.reduce") ||
-                        spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
-                        spad__mlir_named(t->m, op, "tt.atomic_cas");
-    if (handed && gives_number(t, op)) {
+    const bool reduces = spad__mlir_named(t->m, op, "tt.reduce");
+    const bool atomic =
+        spad__mlir_named(t->m, op, "tt.atomic_rmw") || spad__mlir_named(t->m, op, "tt.atomic_cas");
+    if ((reduces || atomic) && gives_number(t, op)) {
         out.reads = SPAD__SPREAD_ALL;
-    } else if (spad__mlir_named(t->m, op, "tt.reduce") || spad__mlir_named(t->m, op, "tt.scan")) {
+    } else if (reduces || spad__mlir_named(t->m, op, "tt.scan")) {
         exchange_along_axis(t, op, &out);
     }
-    if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
-        spad__mlir_named(t->m, op, "tt.atomic_cas")) {
-        const bool both = has_word(t, op, "acq_rel");
-        out.first = both || has_word(t, op, "release");
-        out.last = both || has_word(t, op, "acquire");
+    if (atomic) {
+        /* "atomic_rmw fadd, acq_rel, gpu, %p, %x" */
+        const bool both = spad__mlir_mentions(t->m, op, "acq_rel");
+        out.first = both || spad__mlir_mentions(t->m, op, "release");
+        out.last = both || spad__mlir_mentions(t->m, op, "acquire");
     }
     return out;
 }

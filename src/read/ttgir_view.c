@@ -17,6 +17,16 @@ static bool is_reshaped(spad__ttgir *t, const spad__ttgir_value *value) {
     return true;
 }
 
+/* The view becomes a part of itself in dimension d of the buffer. */
+static void cut_view(spad__ttgir *t, spad__ttgir_view *view, int d, spad__scalar from,
+                     int64_t length) {
+    if (view->length[d] > 0) {
+        from = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, view->from[d], from);
+    }
+    view->from[d] = from;
+    view->length[d] = length;
+}
+
 void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
@@ -25,30 +35,19 @@ void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     if (b->stages > 0 && value.view.stage < 0) {
         value.view.stage = index;
     } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
-        const int d = value.view.order[0];
-        value.view.from[d] =
-            value.view.length[d] > 0
-                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value.view.from[d], index)
-                : index;
-        value.view.length[d] = 1;
+        cut_view(t, &value.view, value.view.order[0], index, 1);
         memmove(value.view.order, value.view.order + 1,
                 (size_t)(value.view.rank - 1) * sizeof *value.view.order);
     }
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* What one block has of the type, the stages of a ring among it. */
-static void dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *dims) {
-    const int ring = spad__ttgir_stage_dims(t, type);
-    int64_t split[SPAD__TTGIR_RANK];
-    spad__ttgir_split(t, type->encoding, type->rank - ring, split);
-    for (int d = 0; d < type->rank; d++) {
-        const int64_t parts = d < ring ? 1 : split[d - ring];
-        dims[d] = type->dims[d] / parts > 0 ? type->dims[d] / parts : 1;
-    }
+/* What one block has of the type of a view, the stages of a ring among it. */
+static void view_dims(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *dims) {
+    spad__ttgir_dims_in_block(t, type, spad__ttgir_stage_dims(t, type), dims);
 }
 
-/* A number of elements of the view as one of elements of the buffer; false: it is none. */
+/* A number of elements of the view in elements of the buffer; false: it is not a whole number. */
 static bool in_own_elements(const spad__ttgir_buffer *b, const spad__ttgir_view *view,
                             int64_t *number) {
     int64_t bits;
@@ -63,15 +62,15 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
                    const spad__ttgir_type *type, int of) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
-    const int64_t before = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
+    const int64_t before = spad__ttgir_extent(b, &value->view, own);
     int64_t dims[SPAD__TTGIR_RANK];
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     const bool divided = dims[of] != type->dims[of];
     int64_t length = dims[of];
     if (b->folded) return true;
     if (value->view.bits != 0 && own == TMEM_COLUMNS &&
         (!in_own_elements(b, &value->view, &from) || !in_own_elements(b, &value->view, &length))) {
-        SPAD__TTGIR_FAULT(t, "a part of an element of tensor memory as it was allocated");
+        SPAD__TTGIR_FAULT(t, "a part of tensor memory that begins or ends inside of an element");
         return false;
     }
     if (from == 0 && length == before) return true;
@@ -79,12 +78,7 @@ static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
         SPAD__TTGIR_FAULT(t, "a part of a dimension that the blocks of the cluster divide");
         return false;
     }
-    const spad__scalar start = spad__scalar_number(&t->scalars, from);
-    value->view.from[own] =
-        value->view.length[own] > 0
-            ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
-            : start;
-    value->view.length[own] = length;
+    cut_view(t, &value->view, own, spad__scalar_number(&t->scalars, from), length);
     return true;
 }
 
@@ -180,21 +174,19 @@ void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* Bytes of one tile of the view. */
-static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int64_t *bytes) {
-    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+spad_status spad__ttgir_view_bytes(const spad__ttgir *t, int32_t buffer,
+                                   const spad__ttgir_view *view, int64_t *bytes,
+                                   spad_error *error) {
+    const spad__ttgir_buffer *b = &t->buffers.items[buffer];
     int64_t dims[SPAD__TTGIR_RANK];
-    for (int d = 0; d < b->rank; d++) {
-        dims[d] = value->view.length[d] > 0 ? value->view.length[d] : b->dims[d];
-    }
-    const spad_shape shape = {(size_t)b->rank, dims};
-    return spad_shape_bytes(bytes, shape, b->dtype, NULL) == SPAD_OK;
+    for (int d = 0; d < b->rank; d++) dims[d] = spad__ttgir_extent(b, view, d);
+    return spad_shape_bytes(bytes, (spad_shape){(size_t)b->rank, dims}, b->dtype, error);
 }
 
 /* Bytes that one block has of the type, with all stages of a ring. */
 static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *bytes) {
     int64_t dims[SPAD__TTGIR_RANK];
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     if (type->rank == 2 && spad__ttgir_has_scales(t, type) && !spad__ttgir_fold_scales(dims))
         return false;
     const spad_shape shape = {(size_t)type->rank, dims};
@@ -207,11 +199,10 @@ static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     int64_t dims[SPAD__TTGIR_RANK];
     if (type->rank - ring != b->rank || type->dtype != b->dtype || b->folded) return false;
-    dims_in_block(t, type, dims);
+    view_dims(t, type, dims);
     for (int d = 0; d < b->rank; d++) {
-        const int own = value->view.order[d];
-        const int64_t length = value->view.length[own];
-        if (dims[d + ring] != (length > 0 ? length : b->dims[own])) return false;
+        if (dims[d + ring] != spad__ttgir_extent(b, &value->view, value->view.order[d]))
+            return false;
     }
     return true;
 }
@@ -232,19 +223,18 @@ static bool has_other_columns(spad__ttgir *t, const spad__mlir_op *op,
                               int ring) {
     enum { LANES = 128 };
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
-    int64_t split[SPAD__TTGIR_RANK];
+    int64_t dims[SPAD__TTGIR_RANK];
     spad__ttgir_type before;
     if (b->space != SPAD__TTGIR_TMEM || b->rank != 2 || type->rank - ring != 2) return false;
     if (b->folded || value->view.reshaped || !read_type_before(t, op, &before)) return false;
     if (spad__ttgir_column_stride(t, &before) != 1 || spad__ttgir_column_stride(t, type) != 1)
         return false;
-    spad__ttgir_split(t, type->encoding, 2, split);
-    return b->dims[0] == LANES && value->view.length[0] == 0 &&
-           type->dims[ring] / split[0] == LANES;
+    spad__ttgir_dims_in_block(t, type, ring, dims);
+    return b->dims[0] == LANES && value->view.length[0] == 0 && dims[ring] == LANES;
 }
 
-/* Other shapes of the same bytes. From here on it is all of them, but for tensor memory with other
- * elements in the same lanes; the first tile of a ring can be meant. */
+/* Other shapes of the same bytes. From here on it is all of them, except in tensor memory with
+ * other elements in the same lanes. A type without the stages of a ring means its first tile. */
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
@@ -264,7 +254,8 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, value);
         return;
     }
-    if (!view_bytes(t, &value, &had) || !type_bytes(t, &type, &has) ||
+    if (spad__ttgir_view_bytes(t, value.buffer, &value.view, &had, NULL) != SPAD_OK ||
+        !type_bytes(t, &type, &has) ||
         !spad__mul(had, is_whole_ring(t, &value) ? b->stages : 1, &all)) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;

@@ -30,6 +30,14 @@ static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
     return spad_dtype_parse(out, name, NULL) == SPAD_OK;
 }
 
+bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at) {
+    static const char *const types[] = {"i32", "i64", "i16", "i8"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (spad__mlir_is(m, at, types[i])) return true;
+    }
+    return false;
+}
+
 /* The extents of "3x128x64xf16" or "128x64x"; *after: what follows the last 'x'. */
 static bool read_extents(const char *text, size_t length, spad__ttgir_type *out, size_t *after) {
     size_t at = 0;
@@ -123,6 +131,12 @@ uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, i
     return 0;
 }
 
+bool spad__ttgir_nth_type(spad__ttgir *t, const spad__mlir_op *op, int n, bool result,
+                          spad__ttgir_type *out) {
+    const uint32_t at = spad__ttgir_nth_tensor(t, op, n, result);
+    return at != 0 && spad__ttgir_read_type(t, at, op->end, out);
+}
+
 bool spad__ttgir_number_after(const spad__ttgir *t, const spad__mlir_op *op, uint32_t operand,
                               int64_t *out) {
     if (operand >= op->operand_count) return false;
@@ -152,14 +166,13 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        const uint32_t at =
-            spad__mlir_after_word(m, alias->first, alias->end, "swizzlingByteWidth");
-        if (at != 0 && spad__mlir_number(m, at, &bytes) && bytes <= 128) {
+        if (spad__mlir_number_after_word(m, alias->first, alias->end, "swizzlingByteWidth",
+                                         &bytes) &&
+            bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
-        const uint32_t dims = spad__mlir_after_word(m, alias->first, alias->end, "rank");
         int64_t stated = 2; /* where it is not written */
-        if (dims != 0) spad__mlir_number(m, dims, &stated);
+        spad__mlir_number_after_word(m, alias->first, alias->end, "rank", &stated);
         *rank = stated >= type->rank ? type->rank : type->rank > 2 ? type->rank - 1 : type->rank;
         return;
     }
@@ -181,10 +194,11 @@ int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *
         type->encoding != 0 ? spad__mlir_find_alias(m, type->encoding) : NULL;
     int64_t lanes, stride;
     if (alias == NULL || !spad__mlir_is(m, alias->first, "#ttng.tensor_memory_encoding")) return 0;
-    const uint32_t rows = spad__mlir_after_word(m, alias->first, alias->end, "blockM");
-    const uint32_t step = spad__mlir_after_word(m, alias->first, alias->end, "colStride");
-    if (rows == 0 || !spad__mlir_number(m, rows, &lanes) || lanes != LANES) return 0;
-    return step != 0 && spad__mlir_number(m, step, &stride) ? stride : 0;
+    if (!spad__mlir_number_after_word(m, alias->first, alias->end, "blockM", &lanes) ||
+        !spad__mlir_number_after_word(m, alias->first, alias->end, "colStride", &stride)) {
+        return 0;
+    }
+    return lanes == LANES ? stride : 0;
 }
 
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {
@@ -205,6 +219,22 @@ bool spad__ttgir_fold_scales(int64_t *dims) {
 
 enum { LOCATIONS_DEEP = 16 };
 
+static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth);
+
+/* "callsite(#loc1 at #loc2)" */
+static spad__ttgir_place place_of_call(const spad__ttgir *t, uint32_t at, int depth) {
+    const spad__mlir *m = t->m;
+    const uint32_t callee = at + 2 < m->tokens.count ? at + 2 : at + 1;
+    spad__ttgir_place place = place_in(t, callee, depth + 1);
+    for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
+        if (m->tokens.items[i].fresh && i > callee) break;
+        if (!spad__mlir_is(m, i, "at")) continue;
+        place.call = i + 1;
+        break;
+    }
+    return place;
+}
+
 /* After the '(' of loc( or of a name; `depth` bounds aliases that lead in a circle. */
 static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) {
     const spad__mlir *m = t->m;
@@ -216,18 +246,7 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
         if (alias == NULL || alias->end - alias->first < 3) return place;
         return place_in(t, alias->first + 2, depth + 1);
     }
-    if (spad__mlir_is(m, at, "callsite")) {
-        const uint32_t callee = at + 2 < m->tokens.count ? at + 2 : at + 1;
-        place = place_in(t, callee, depth + 1);
-        for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
-            if (m->tokens.items[i].fresh && i > callee) break;
-            if (spad__mlir_is(m, i, "at")) {
-                place.call = i + 1;
-                break;
-            }
-        }
-        return place;
-    }
+    if (spad__mlir_is(m, at, "callsite")) return place_of_call(t, at, depth);
     if (spad__mlir_is(m, at, "fused")) {
         uint32_t first = at;
         while (m->tokens.items[first].kind != SPAD__MLIR_END &&
@@ -377,104 +396,4 @@ uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op) {
         if (spad__mlir_is_mark(t->m, at, '}') && --depth == 0) return at + 1;
     }
     return at;
-}
-
-/* The encoding of type number n of the operands, or of the results. */
-static bool blocks_of(spad__ttgir *t, const spad__mlir_op *op, bool result, int *rank,
-                      spad__ttgir_bases *out) {
-    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, result);
-    spad__ttgir_type type;
-    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
-    *rank = type.rank;
-    return spad__ttgir_read_blocks(t, type.encoding, type.rank, out);
-}
-
-/* Does a value go from one block to another? A conversion where blocks have other parts before than
- * after, a reduction where they have parts of the axis, and the old value of an atomic operation.
- * *known: by layouts that are.
- */
-static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op, bool *known) {
-    spad__ttgir_bases from, to;
-    int rank, other;
-    int64_t axis;
-    *known = false;
-    if (spad__mlir_named(t->m, op, "ttg.convert_layout")) {
-        if (!blocks_of(t, op, false, &rank, &from) || !blocks_of(t, op, true, &other, &to)) {
-            return true;
-        }
-        if (rank != other || from.count != to.count) return true;
-        *known = true;
-        for (size_t i = 0; i < from.count; i++) {
-            if (memcmp(from.rows[i], to.rows[i], (size_t)rank * sizeof **from.rows) != 0)
-                return true;
-        }
-        return false;
-    }
-    if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
-        spad__mlir_named(t->m, op, "tt.atomic_cas")) {
-        return op->result_count > 0 && t->used.items[op->first_result];
-    }
-    if (!spad__mlir_named(t->m, op, "tt.reduce") && !spad__mlir_named(t->m, op, "tt.scan") &&
-        !spad__mlir_named(t->m, op, "tt.gather")) {
-        return false;
-    }
-    if (!blocks_of(t, op, false, &rank, &from) || !spad__mlir_number_of(t->m, op, "axis", &axis) ||
-        axis < 0 || axis >= rank) {
-        return true;
-    }
-    *known = spad__mlir_named(t->m, op, "tt.reduce");
-    for (size_t i = 0; i < from.count; i++) {
-        if (from.rows[i][axis] != 0) return true;
-    }
-    return false;
-}
-
-bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op) {
-    bool known;
-    return t->ranks > 1 && is_between_blocks(t, op, &known) && known;
-}
-
-/* Operations that are read where they touch memory of other blocks, with the attribute that says
- * so. */
-static bool is_read_remote(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
-    static const char *const known[][2] = {
-        {"ttng.async_tma_copy_global_to_local", "multicast"},
-        {"ttng.arrive_barrier", "multicastCTA"},
-        {"ttng.arrive_barrier", "fromCTA"},
-        {"ttng.barrier_expect", "fromCTA"},
-        {"ttng.tc_gen5_mma", "multicast"},
-        {"ttng.tc_gen5_mma", "two_ctas"},
-        {"ttng.tc_gen5_mma_scaled", "multicast"},
-        {"ttng.tc_gen5_mma_scaled", "two_ctas"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (spad__mlir_named(t->m, op, known[i][0]) && strcmp(known[i][1], word) == 0) return true;
-    }
-    return false;
-}
-
-/* Is the attribute there, and says something? */
-static bool has_remote_word(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
-    int64_t value = 1;
-    const uint32_t at = spad__mlir_attribute(t->m, op, word);
-    if (at == 0 ? !spad__mlir_has(t->m, op, word) : spad__mlir_is(t->m, at, "false")) return false;
-    /* the mask 0 of fromCTA is block 0, for all */
-    return at == 0 || strcmp(word, "fromCTA") == 0 || !spad__mlir_number(t->m, at, &value) ||
-           value != 0;
-}
-
-const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op) {
-    static const char *const words[] = {"multicast", "multicastCTA", "fromCTA", "two_ctas"};
-    bool known;
-    if (spad__mlir_named(t->m, op, "ttng.map_to_remote_buffer")) {
-        return "is memory of another block of the cluster";
-    }
-    if (t->blocks < 2) return NULL;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!has_remote_word(t, op, words[i])) continue;
-        if (t->ranks > 1 && is_read_remote(t, op, words[i])) continue;
-        return "accesses memory of other blocks of the cluster";
-    }
-    if (!is_between_blocks(t, op, &known) || (t->ranks > 1 && known)) return NULL;
-    return "moves values between the blocks of the cluster";
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/compare.h"
 #include "base/error.h"
 #include "base/index.h"
 #include "kernel/kernel.h"
@@ -365,7 +366,8 @@ typedef SPAD_ARRAY(drawn_time) drawn_times;
 static int compare_times(const void *left, const void *right) {
     const drawn_time *a = left;
     const drawn_time *b = right;
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    const int order = spad__compare(a->begin, b->begin);
+    return order != 0 ? order : spad__compare(a->end, b->end);
 }
 
 static spad_rect rect_of_barrier(const spad_layout_buffer *buffer) {

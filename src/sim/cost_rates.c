@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "kernel/place.h"
 #include "sim/cost.h"
 
 void spad__cost_note(spad__cost *out, const spad_figure *figure) {
@@ -40,9 +41,7 @@ static const spad_kernel_tensor *accessed_tensor(const spad_sim *sim, const spad
 
 /* The row of instance 0 of the space that is accessed. */
 static size_t first_instance(const spad_sim *sim, const spad_walk_access *a) {
-    const size_t space = accessed_tensor(sim, a)->space;
-    const spad_space *row = &sim->target->spaces[space];
-    return row->instance > 0 ? row->instance_of : space;
+    return spad__first_instance(sim->target, accessed_tensor(sim, a)->space);
 }
 
 static int64_t access_bytes(const spad_walk_access *a) {

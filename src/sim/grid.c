@@ -4,9 +4,11 @@
  *
  * The blocks that a unit has are simulated side by side, with the share of the chip's memory rate
  * that is left when all units of the chip work: they begin together, fill each other's waiting, and
- * share the engines. The last wave has fewer blocks, on fewer units if there are not enough for
- * all, which then have a larger share. Of a kernel without synchronisation one block is simulated.
- * b of them then take the longer of its time and of b times its busiest engine or path.
+ * share the engines. Where a unit has several at a time, a later block begins when one ends (sim.c
+ * simulates some rounds of that); otherwise the grid takes one wave after the other. The last wave
+ * has fewer blocks, on fewer units if there are not enough for all, which then have a larger share.
+ * Of a kernel without synchronisation one block is simulated. b of them then take the longer of its
+ * time and of b times its busiest engine or path.
  */
 #include "base/assert.h"
 #include "base/checked.h"

@@ -16,7 +16,7 @@
 #include "kernel/motion.h"
 #include "sim/sim.h"
 
-/* How an expression moves with a loop. Other loops start anew, or stand still around it. */
+/* How an expression moves with a loop. Other loops restart, or stand still around it. */
 static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop,
                         spad__motion *out) {
     const spad__moves moves = {.kernel = kernel, .param = -1, .loop = loop, .loop_step = 1};

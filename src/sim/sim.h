@@ -176,8 +176,9 @@ typedef struct spad__wave {
 spad__wave spad__grid_full_wave(const spad_sim *sim);
 spad__wave spad__grid_last_wave(const spad_sim *sim);
 
-/* The time of the grid; `full`, `last`: of the blocks of a unit in these waves. False: it exceeds
- * 64 bits. */
+/* The time of the grid; `full`, `last`: of the blocks of a unit in these waves; `rounds`: what a
+ * unit takes whose blocks begin as soon as others end, 0: they begin in waves. False: it exceeds 64
+ * bits. */
 bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last, int64_t rounds);
 
 /* Engines and paths by how busy they are. False: no memory. */

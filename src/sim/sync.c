@@ -147,7 +147,7 @@ static bool commit(spad__objects *objects, const spad__request *r) {
 }
 
 /* An action on an object: whether it passed, and what released it. A wait is tried many times,
- * so the change stays in the request, and is not made anew. */
+ * so the change stays in the request, and is not made again. */
 static bool act_on_object(spad__objects *objects, spad__request *r, int64_t row,
                           int64_t *cause_row) {
     spad__sim_object *o = spad__objects_get(objects, r->agent, r->object, r->element);

@@ -533,7 +533,7 @@ static inline int64_t take_record(spad_stack *stack) {
     return number;
 }
 
-/* All three, whoever allocates: the cursors also move between allocations, by
+/* All three, after any allocation: the cursors also move between allocations, by
  * spad_stack_align and by the library's pop_heap. */
 static void update_peaks(spad_stack *stack) {
     spad__assert(in_limit(stack->sp) && in_limit(stack->hp)); /* differences fit */

@@ -363,8 +363,8 @@ static void read_bytes(model *m, const spad_walk_access *access, int64_t stateme
                 const int code = judge(m, access, number, gaps);
                 if (code == 0) continue;
                 m->wrong[access->tensor] = m->wrong[access->home] = true;
-                const bool nobody = code == SPAD_FINDING_UNINITIALISED_READ;
-                add_found(m, code, statement, nobody ? -1 : m->writes[number].statement);
+                const bool unwritten = code == SPAD_FINDING_UNINITIALISED_READ;
+                add_found(m, code, statement, unwritten ? -1 : m->writes[number].statement);
             }
         }
     }

@@ -478,7 +478,7 @@ static void one_round_of_three_without_the_loop_inside(void **state) {
     }
 }
 
-/* A third round whose numbers would be too large, or negative, is none. */
+/* A third round whose numbers would be too large, or negative, is no round. */
 static void rounds_that_no_number_has(void **state) {
     (void)state;
     folds_to(TRIANGLE_TENSORS "vector a reads u(.., 1) cost 1 ns from 0\n"

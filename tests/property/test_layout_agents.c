@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Layouts of kernels with agents against brute force. Random kernels: two agents and the main
- * program write and read three tiles of one size, in loops or not, and hand over by counters. For
- * a kernel that is right with all tiles apart
+ * program write and read three tiles of one size, as a whole or in pieces, in loops or not, and
+ * hand over by counters. Two of the tiles may be those of one tensor. For a kernel that is right
+ * with all tiles apart
  *   - the layout that was made is right, by an executor that visits every execution;
  *   - if the layout claims that none is lower, none is: every way to put the tiles on top of each
  *     other that is lower is wrong, by the same executor.
@@ -26,12 +27,19 @@ static uint64_t seed = 16;
 
 /* ---- kernels ----------------------------------------------------------------------- */
 
+static void put_write(text *t, spad__random *random, int tile) {
+    if (below(random, 3) > 0)
+        put(t, " simt w writes t%d\n", tile);
+    else
+        put(t, " simt w writes t%d(0..32)\n simt v writes t%d(32..64)\n", tile, tile);
+}
+
 /* A step of an agent: tile t is written and read, or a hand-over. */
 static void put_step(text *t, spad__random *random, int agent, bool looped) {
     const int tile = below(random, TILES);
     switch (below(random, 5)) {
     case 0: put(t, " simt w writes t%d\n simt r reads t%d\n", tile, tile); break;
-    case 1: put(t, " simt w writes t%d\n", tile); break;
+    case 1: put_write(t, random, tile); break;
     case 2: put(t, " simt r reads t%d\n", tile); break;
     case 3: put(t, " signal c%d\n", agent); break;
     default:
@@ -61,16 +69,31 @@ static void put_programs(text *t, spad__random *random) {
         if (below(random, 4) == 0) put(t, "simt r reads t%d\n", tile);
 }
 
-/* The kernel with its tiles at addresses, or placed by the planner. */
+/* The kernel with its tiles at addresses. */
 static spad_kernel *parse_at(const char *programs, const int *places) {
     text t = {.used = 0};
     put(&t, "kernel k on sm_90\ncounter c0\ncounter c1\n");
-    for (int tile = 0; tile < TILES; tile++) {
-        put(&t, "tensor t%d : shared u8 (%d)", tile, BYTES);
-        if (places != NULL) put(&t, " at %d", places[tile] * BYTES);
-        put(&t, "\n");
-    }
+    for (int tile = 0; tile < TILES; tile++)
+        put(&t, "tensor t%d : shared u8 (%d) at %d\n", tile, BYTES, places[tile] * BYTES);
     put(&t, "%s", programs);
+    return test_parse(t.bytes);
+}
+
+/* The kernel with its tiles placed by the planner. `pair`: t1 and t2 are those of one tensor. */
+static spad_kernel *parse_free(const char *programs, bool pair) {
+    text t = {.used = 0};
+    put(&t, "kernel k on sm_90\ncounter c0\ncounter c1\ntensor t0 : shared u8 (%d)\n", BYTES);
+    if (pair)
+        put(&t, "tensor u : shared u8 [2] (%d)\n", BYTES);
+    else
+        put(&t, "tensor t1 : shared u8 (%d)\ntensor t2 : shared u8 (%d)\n", BYTES, BYTES);
+    for (const char *c = programs; *c != '\0'; c++) {
+        const bool tile = pair && c[0] == 't' && (c[1] == '1' || c[1] == '2');
+        if (tile)
+            put(&t, "u[%d]", *++c - '1');
+        else
+            put(&t, "%c", *c);
+    }
     return test_parse(t.bytes);
 }
 
@@ -85,7 +108,7 @@ static bool is_right(const spad_kernel *kernel, const spad_layout *layout, bool 
 
 static bool is_used(const char *programs, int tile) {
     char name[16];
-    snprintf(name, sizeof name, "t%d\n", tile);
+    snprintf(name, sizeof name, "t%d", tile);
     return strstr(programs, name) != NULL;
 }
 
@@ -117,7 +140,8 @@ typedef struct tally {
 static void one_kernel(spad__random *random, tally *count) {
     text programs = {.used = 0};
     put_programs(&programs, random);
-    spad_kernel *k = parse_at(programs.bytes, NULL);
+    const bool pair = below(random, 2) == 0;
+    spad_kernel *k = parse_free(programs.bytes, pair);
     bool sure;
     if (!is_right(k, NULL, &sure) || !sure) {
         spad_kernel_destroy(k);
@@ -135,8 +159,9 @@ static void one_kernel(spad__random *random, tally *count) {
     if (row != NULL && row->verdict == SPAD_PLAN_OPTIMAL) {
         const int fewest = fewest_places(programs.bytes, &sure);
         if (sure && fewest * BYTES != row->height)
-            fail_msg("%d places are enough, the layout has %lld B:\n%s", fewest,
-                     (long long)row->height, programs.bytes);
+            fail_msg("%d places are enough, the layout has %lld B%s:\n%s", fewest,
+                     (long long)row->height, pair ? ", t1 and t2 are of one tensor" : "",
+                     programs.bytes);
         count->proved += sure;
     }
     spad_layout_destroy(layout);

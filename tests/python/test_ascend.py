@@ -617,7 +617,7 @@ def test_numpy_and_dlpack():
     assert shared[0, 0] == 2 and buf.__dlpack_device__() == (1, 0)
     del shared, view
     gc.collect()
-    buf.__dlpack__()  # nobody takes it
+    buf.__dlpack__()  # no consumer takes it
     T.free(buf)
     with pytest.raises(AttributeError):
         T.alloc_buffer((1,), "float32").__cuda_array_interface__

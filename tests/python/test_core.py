@@ -3,6 +3,7 @@
 
 import array
 import copy
+import errno
 import gc
 import json
 import os
@@ -859,6 +860,17 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
     assert done.stdout == "File too large\n", done.stderr
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_folder_that_takes_no_files(tmp_path, monkeypatch):
+    """The error names the file that was asked for, not the one that would have taken its name."""
+    def refused(path, *flags):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(PermissionError) as caught:
+        spad.Report("trn2", "page").save(tmp_path / "page.html")
+    assert caught.value.filename == str(tmp_path / "page.html")
 
 
 def test_a_pipe_is_written_in_place(tmp_path):

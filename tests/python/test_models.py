@@ -213,7 +213,7 @@ def test_limits_that_the_caller_gives(root, tiny, tmp_path):
 
 
 def test_pipes(root, tmp_path):
-    """A pipe does not say its size: no more is read than may be, and the rest stays with whoever writes it."""
+    """A pipe does not say its size: no more is read than may be, and the rest stays with the writer."""
     content = (root / "examples" / "training_step.json").read_bytes()
     for count, most, words in ((1, None, None), (1, len(content), None), (1, len(content) - 1, "it has more than"),
                                (400, len(content) + 100, "it has more than")):

@@ -14,6 +14,7 @@ import spad.tilelang as T
 from spad import _tilelang_jit as tilelang_jit
 from spad import _tilelang_sets as sets
 from spad import _tilelang_tree as tilelang_tree
+from spad._tilelang_walk import Walk
 from tilelang_kernels import CASES, TREES
 
 
@@ -392,6 +393,15 @@ def kernel_tree(body, **more):
 
 
 SYNC = ["do", ["call", "tvm_storage_sync", ["s", "shared"]]]
+
+
+def test_what_is_known_of_statements_is_not_taken_for_that_of_others():
+    """A list that is gone leaves its identity to the next one."""
+    walk = Walk(kernel_tree([]))
+    store = ["store", "s", 0, ["load", "s", 1]]
+    ordered = [walk.orders([]), walk.orders([SYNC])]  # not in an assertion, which keeps the lists
+    fed = [walk._feeds([]), walk._feeds([store])]
+    assert ordered == [False, True] and fed == [False, True]
 
 
 def test_other_objects_are_refused(tmp_path):

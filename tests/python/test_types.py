@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import spad
+import spad.triton
 
 HOME = Path(spad.__file__).parent
 STUBS = {".".join(("spad", *path.relative_to(HOME).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -140,6 +141,12 @@ def test_a_stub_that_differs_is_found(module, old, new, message):
     text = STUBS[module].read_text()
     assert text.count(old) == 1
     assert compared(module, text.replace(old, new)) == f"{module}.{message}"
+
+
+def test_the_stub_of_a_triton_kernel_has_all_facts(root):
+    info = declared(ast.parse(STUBS["spad.triton"].read_text()).body)["_Info"]
+    kernel = spad.triton.load(root / "tests" / "ttgir" / "softmax_sm80_s3_v39.ttgir", placed=False)
+    assert declared(info.body).keys() == kernel.info.keys()
 
 
 # ---- mypy -----------------------------------------------------------------------------------------------

@@ -289,26 +289,10 @@ def while_loop():
 def one_barrier():
     """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
     two memories apart, so that both groups meet at barrier 3."""
-    import tilelang.language as T
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "tilelang"))
+    import two_faults
 
-    @T.prim_func
-    def main(A: T.Tensor((512, 64), "float32"), B: T.Tensor((512, 64), "float32")):
-        with T.Kernel(4, threads=256) as bx:
-            a = T.alloc_shared((128, 16), "float32")
-            b = T.alloc_shared((128,), "float32", scope="shared")
-            tx = T.get_thread_binding()
-            if tx < 128:
-                for k in T.serial(4):
-                    for i in T.serial(16):
-                        a[tx, i] = A[bx * 128 + tx, k * 16 + i]
-                    for i in T.serial(16):
-                        B[bx * 128 + tx, k * 16 + i] = a[127 - tx, i]
-            else:
-                for k in T.serial(4):
-                    b[tx - 128] = A[bx * 128 + tx - 128, k]
-                    B[bx * 128 + tx - 128, k * 16] = b[255 - tx]
-
-    return main
+    return two_faults.one_barrier(4)
 
 
 def two_blocks(size=512, block=128, deep=64, stages=2):
@@ -558,11 +542,11 @@ def scaled(size=256, blocks=2, deep=128):
             full = T.alloc_barrier([1])
             empty = T.alloc_barrier([128])
             tx = T.get_thread_binding()
+            n = T.alloc_var("int32")
+            t = T.alloc_var("int32")
+            n = 0
+            t = bx
             if tx < 32:
-                n = T.alloc_var("int32")
-                t = T.alloc_var("int32")
-                n = 0
-                t = bx
                 while t < tiles * tiles:
                     for k in T.serial(size // deep):
                         p = n * (size // deep) + k
@@ -576,14 +560,10 @@ def scaled(size=256, blocks=2, deep=128):
                     n = n + 1
                     t = t + blocks
             elif tx < 64:
-                n1 = T.alloc_var("int32")
-                t1 = T.alloc_var("int32")
-                n1 = 0
-                t1 = bx
-                while t1 < tiles * tiles:
-                    T.mbarrier_wait_parity(empty[0], n1 & 1 ^ 1)
+                while t < tiles * tiles:
+                    T.mbarrier_wait_parity(empty[0], n & 1 ^ 1)
                     for k in T.serial(size // deep):
-                        p = n1 * (size // deep) + k
+                        p = n * (size // deep) + k
                         T.mbarrier_wait_parity(turned[p % 2], p // 2 & 1)
                         if k % 4 == 0:
                             T.tcgen05_cp_warpx4(x[p % 2, :], xs)
@@ -591,36 +571,28 @@ def scaled(size=256, blocks=2, deep=128):
                         T.tcgen05_gemm_blockscaled(a[p % 2, :, :], b[p % 2, :, :], sums, xs, ys, transpose_B=True, mbar=used[p % 2],
                                                    clear_accum=k == 0, k_start=k * deep, sf_a_granularity_k=128, sf_b_granularity_k=128)
                     T.tcgen05_mma_arrive(full)
-                    n1 = n1 + 1
-                    t1 = t1 + blocks
+                    n = n + 1
+                    t = t + blocks
             elif tx < 96:
-                n2 = T.alloc_var("int32")
-                t2 = T.alloc_var("int32")
-                n2 = 0
-                t2 = bx
-                while t2 < tiles * tiles:
+                while t < tiles * tiles:
                     for k in T.serial(size // deep):
-                        p = n2 * (size // deep) + k
+                        p = n * (size // deep) + k
                         T.mbarrier_wait_parity(loaded[p % 2], p // 2 & 1)
                         if k % 4 == 0:
                             T.tcgen05_sf_warp_transpose(x[p % 2, :])
                             T.tcgen05_sf_warp_transpose(y[p % 2, :])
                             T.fence_proxy_async()
                         T.mbarrier_arrive(turned[p % 2])
-                    n2 = n2 + 1
-                    t2 = t2 + blocks
+                    n = n + 1
+                    t = t + blocks
             elif tx >= 128:
-                n3 = T.alloc_var("int32")
-                t3 = T.alloc_var("int32")
-                n3 = 0
-                t3 = bx
-                while t3 < tiles * tiles:
-                    T.mbarrier_wait_parity(full[0], n3 & 1)
+                while t < tiles * tiles:
+                    T.mbarrier_wait_parity(full[0], n & 1)
                     T.copy(sums, out)
                     T.mbarrier_arrive(empty[0])
-                    T.copy(out, C[t3 // tiles * 128, t3 % tiles * 128])
-                    n3 = n3 + 1
-                    t3 = t3 + blocks
+                    T.copy(out, C[t // tiles * 128, t % tiles * 128])
+                    n = n + 1
+                    t = t + blocks
             T.sync_threads()
 
     return main
@@ -884,21 +856,100 @@ def threshold(count=1024, bins=64, threads=128, wanted=100):
     return main
 
 
+def whole_chunks(wide=64, chunk=32):
+    """Chunks of a sequence: whole ones are copied in one way and the last one in another, by what all threads read from memory."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((4096, wide), "float32"), ends: T.Tensor((9,), "int32"), chunks: T.Tensor((9,), "int32"), Y: T.Tensor((8, 128), "float32")):
+        with T.Kernel(8, threads=128) as bx:
+            tile = T.alloc_shared((chunk, wide), "float32")
+            total = T.alloc_local((1,), "float32")
+            tx = T.get_thread_binding()
+            total[0] = 0
+            first = ends[bx]
+            last = ends[bx + 1]
+            for k in T.serial(chunks[bx + 1] - chunks[bx]):
+                if first + k * chunk + chunk <= last:
+                    T.copy(X[first + k * chunk, 0], tile)
+                else:
+                    for i in T.serial(chunk * wide // 128):
+                        if first + k * chunk + i * 2 + tx // wide < last:
+                            tile[i * 2 + tx // wide, tx % wide] = X[first + k * chunk + i * 2 + tx // wide, tx % wide]
+                        else:
+                            tile[i * 2 + tx // wide, tx % wide] = 0
+                T.sync_threads()
+                for i in T.serial(chunk * wide // 128):
+                    total[0] += tile[chunk - 1 - (i * 2 + tx // wide), tx % wide]
+                T.sync_threads()
+            Y[bx, tx] = total[0]
+
+    return main
+
+
+def handed_out(tiles=64, wide=128):
+    """The hardware hands out tiles (cluster launch control): one thread asks for the next one, the others wait for the answer."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((tiles, wide), "float32"), Y: T.Tensor((tiles, wide), "float32")):
+        with T.Kernel(tiles, threads=256) as bx:
+            tile = T.alloc_shared((wide,), "float32")
+            arrived = T.alloc_barrier([1])
+            finished = T.alloc_barrier([wide])
+            published = T.alloc_barrier([1])
+            answer = T.alloc_shared((4,), "uint32", scope="shared")
+            valid = T.alloc_shared((1,), "int32")
+            place = T.alloc_shared((1,), "int32")
+            tx = T.get_thread_binding()
+            if tx < wide:
+                for w in T.unroll(tiles):
+                    at = T.alloc_var(T.int32, init=bx)
+                    if w > 0:
+                        T.mbarrier_wait_parity(published, (w - 1) & 1)
+                        if valid[0] == 0:
+                            break
+                        at = place[0]
+                        T.mbarrier_arrive(finished)
+                    tile[tx] = X[at, tx]
+                    T.sync_threads(1, wide)
+                    Y[at, tx] = tile[wide - 1 - tx]
+                    T.sync_threads(1, wide)
+            elif tx == wide:
+                for w in T.unroll(tiles):
+                    if w > 0:
+                        T.mbarrier_wait_parity(finished, (w - 1) & 1)
+                    T.mbarrier_arrive_expect_tx(arrived, 16)
+                    T.clc_try_cancel(answer, arrived)
+                    T.mbarrier_wait_parity(arrived, w & 1)
+                    valid[0] = T.clc_is_canceled(answer)
+                    place[0] = T.cast(T.clc_get_first_ctaid_x(answer), "int32")
+                    T.mbarrier_arrive(published)
+                    if valid[0] == 0:
+                        break
+
+    return main
+
+
 DATA = {"lengths_sm_80": (lengths, "sm_80"), "lengths_sm_90": (lengths, "sm_90"), "columns_sm_80": (columns, "sm_80"),
         "masked_sm_80": (masked, "sm_80"), "masked_sm_90": (masked, "sm_90"), "chosen_sm_90": (chosen, "sm_90"),
         "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90"), "collected_sm_80": (collected, "sm_80"),
         "threshold_sm_90": (threshold, "sm_90")}  # data decides rounds, copies or places
 
 
+SHARED_BY_ALL = {"whole_chunks_sm_80": (whole_chunks, "sm_80"), "whole_chunks_sm_90": (whole_chunks, "sm_90"),
+                 "handed_out_sm_100": (handed_out, "sm_100")}  # by data that is the same for all threads
+
+
 PASSES = {unfenced: {"tl.disable_warp_specialized": True},  # what the passes of TileLang are told
-          **{make: {"tl.disable_thread_storage_sync": True} for make in (dead_tile, collected, threshold)}}
+          **{make: {"tl.disable_thread_storage_sync": True} for make in (dead_tile, collected, threshold, handed_out)}}
 
 
 def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA}.items():
+    for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA, **SHARED_BY_ALL}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         tree, = of_prim_func(make(), arch, PASSES.get(make))

@@ -27,7 +27,7 @@ def check(value, schema, root, where="$"):
     if "const" in schema and (value != schema["const"] or type(value) is not type(schema["const"])):
         fail("is not %r" % (schema["const"],))
     if "enum" in schema and value not in schema["enum"]:
-        fail("%r is none of %r" % (value, schema["enum"]))
+        fail("%r is not one of %r" % (value, schema["enum"]))
     if "type" in schema:
         types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if not any(has_type(value, t) for t in types):

@@ -75,6 +75,12 @@ static const sample samples[] = {
     {"kernel k on sm_90\nmbarrier m count 1 at 72\ntensor s : shared u8 (4, 32) at 0 input\n"
      "init m\nsimt left reads s(.., 0..16)\n",
      1, 0, BYTES},
+    {"kernel k on sm_90\nmbarrier m count 1 at 8\ntensor s : shared u8 (4, 32) at 0 input\n"
+     "init m\nsimt left reads s(.., 0..16)\n",
+     1, 0, BYTES},
+    /* what has no place is nowhere: a tile, and another mbarrier */
+    {HEAD "init m\nsimt fill writes h[0]\nsimt use reads h[0]\n" LAST, 0, 0, 0},
+    {HEAD "init free\n" USE "arrive free\nwait free parity 0\ninvalidate free\n" LAST, 0, 0, 0},
     /* copies that are under way */
     {HEAD "fence\n" LOAD LIFE LAST, 0, 0, 0},
     {HEAD "tma load reads in writes x in g\ncommit g\n" LIFE "wait g pending 0\n" LAST, 1, 0,
@@ -136,6 +142,16 @@ static const sample samples[] = {
     {"kernel k on sm_90\nmbarrier m count 1 at 64\n"
      "tensor x : shared u8 [2] (16) at 32 input output\ninit m\n",
      0, 0, 0},
+    {"kernel k on sm_90\nmbarrier m count 1 at 64\ntensor x : shared u8 (32) at 48\n"
+     "tensor v : shared u8 (32) alias of x output\nsimt fill writes x\ninit m\n",
+     1, 0, BYTES},
+    {"kernel k on sm_90\nmbarrier m count 1 at 64\ntensor x : shared u8 (32) at 48 input\n"
+     "tensor v : shared u8 (32) alias of x input output\ninit m\n",
+     1, 0, BYTES},
+    {"kernel k on sm_90\nmbarrier m count 1 at 64\ntensor auto : shared u8 (32) input output\n"
+     "tensor above : shared u8 (32) at 96 input output\n"
+     "tensor below : shared u8 (32) at 0 input output\ninit m\n",
+     0, 0, 0},
     /* threads of an agent: one of them begins and ends a life */
     {HEAD "simt fill writes x spread all\nsimt use reads x spread one\n" LIFE LAST, 4, 0, SYNC},
     {HEAD "simt fill writes x spread one\nsimt use reads x spread one\ninit m\nsync b\narrive m\n"
@@ -165,10 +181,21 @@ static const sample samples[] = {
      "tensor x : shared u8 (32) at 48 input\nagent c of 64 threads {\nsimt use reads x\n"
      "init m\nsimt one reads x(0..8) elected\n}\n",
      1, 0, SYNC},
+    {"kernel k on sm_90\nbarrier own count 64\nmbarrier m count 1 at 64\n"
+     "tensor x : shared u8 (32) at 48\nagent c of 64 threads {\ninit m\ninvalidate m\n"
+     "sync own by 64\nsimt fill writes x\nsync own by 64\nsimt one reads x(0..8) elected\n}\n",
+     0, 0, 0},
+    {"kernel k on sm_90\nbarrier own count 64\nmbarrier m count 1 at 64\n"
+     "tensor x : shared u8 (32) at 48\nagent c of 64 threads {\ninit m\ninvalidate m\n"
+     "simt fill writes x\nsync own by 64\nsimt one reads x(0..8) elected\n}\n",
+     1, 0, SYNC},
     /* places that an mbarrier cannot have */
     {"kernel k on sm_90\nmbarrier m count 1 at 68\ninit m\n", 1, 0, SPAD_FINDING_MISALIGNED},
+    {"kernel k on sm_90\nmbarrier m count 1 at 68\nmbarrier n count 1 at 84\ninit m\ninit n\n", 2,
+     0, SPAD_FINDING_MISALIGNED},
     {"kernel k on sm_90\nmbarrier m[2] count 1 at 232440\ninit m[0]\n", 1, 0,
      SPAD_FINDING_OUT_OF_SPACE},
+    {"kernel k on sm_90\nmbarrier m count 1 at 232441\ninit m\n", 2, 0, SPAD_FINDING_OUT_OF_SPACE},
     {"kernel k on sm_90\nmbarrier m count 1 at 232440\ninit m\n", 0, 0, 0},
 };
 

@@ -266,7 +266,7 @@ static void outputs_under_other_names(void **state) {
            "its slot hold 'q[2]', written by a (i = 2); read it before the other name is written, "
            "or give it bytes of its own\n"
            "  5:17 a writes 'q[2]' here (i = 2)\n");
-    /* one byte after the output is none of its own */
+    /* one byte after the output does not belong to it */
     expect("kernel k on sm_80\n"
            "tensor g : global u8 (8) input\n"
            "tensor h : shared u8 (8) at 0\n"

@@ -237,7 +237,7 @@ static void test_classic_mistakes(void **unused) {
 
 static void test_orders_that_are_enough(void **unused) {
     (void)unused;
-    /* all of several signals are needed, whoever sends them: the pigeonhole */
+    /* all of several signals are needed, from any sender: the pigeonhole */
     assert_clean(RING
                  "tma one reads a writes x[0] signals c\ntma two reads a writes x[1] signals c\n"
                  "wait c >= 2\nsimt use reads x[0], x[1]\n");

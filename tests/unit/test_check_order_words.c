@@ -353,6 +353,9 @@ static void test_other_messages(void **unused) {
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
                  "m has 2 arrivals a lap, count 1; with count 2 the kernel is right",
                  "2 by arrive m", "arrive m contributes more to m than its count of 1");
+    assert_finds(RING "init m count 3\narrive m by 4\n", SPAD_FINDING_MIXED_PHASES,
+                 "m has 4 arrivals a lap, count 3; with count 4 the kernel is right",
+                 "4 by arrive m", "arrive m contributes more to m than its count of 3");
     assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
                  "b ends with 1 of 2 contributions to a round that is never completed", NULL, NULL);
     /* reused from tile to tile: the last arrival is for one that does not come */
@@ -519,8 +522,8 @@ static void test_fence_of_a_read_is_a_warning(void **unused) {
     assert_int_equal(finding->severity, SPAD_SEVERITY_WARNING);
     assert_string_equal(
         finding->message,
-        "load goes through the async proxy to bytes [0, 64) of x, and no fence comes "
-        "between it and use, which does not");
+        "load accesses bytes [0, 64) of x through the async proxy after use accessed them "
+        "through the generic proxy, with no fence in between");
     spad_check_destroy(check);
 }
 

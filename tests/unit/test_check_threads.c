@@ -61,7 +61,7 @@ static const struct {
     /* sums in any order */
     {HEAD "simt add adds y\nsimt add adds y elected\n" LAST, 0},
     {HEAD "simt add adds y\nsimt first updates y elected\n" LAST, 1},
-    /* a sync of some threads is none of all */
+    /* a sync of some threads is not one of all */
     {HEAD FILL "sync b by 64\n" STORE LAST "agent d { sync b by 64 }\n", 1},
     /* the elected thread arrives after its write, and all wait for that */
     {HEAD "simt first writes y elected\narrive full\nwait full parity 0\n"

@@ -212,6 +212,9 @@ static void other_times_prove_nothing(void **state) {
         {PAIR, 8192, SPAD_PLAN_OPTIMAL},
         {PAIR "simt x writes b_1\nsimt x reads b_1\nsimt x writes a_1\nsimt x reads a_1\n", 16384,
          SPAD_PLAN_FEASIBLE},
+        {PAIR "tensor own : shared fp16 (64, 64)\nsimt x writes own\nsimt x reads own\n"
+              "simt x writes a_1\nsimt x reads a_1\n",
+         16384, SPAD_PLAN_FEASIBLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_kernel *kernel = test_parse(cases[i].text);
@@ -223,6 +226,129 @@ static void other_times_prove_nothing(void **state) {
         spad_layout_destroy(layout);
         spad_kernel_destroy(kernel);
     }
+}
+
+/* Bytes of the second block that the first one has chosen are no proof: in another layout these may
+ * be lower. If it has all that the first block has, it is as high as that one. */
+static void copies_prove_what_the_first_block_does(void **state) {
+    (void)state;
+#define TILES                                                  \
+    "tensor a : shared u8 (64)\ntensor b : shared u8 (4096)\n" \
+    "tensor a_1 : shared[1] u8 (64) like a\n"
+#define SMALL HEAD TILES
+#define BOTH_TILES                                                                  \
+    TILES "tensor b_1 : shared[1] u8 (4096) like b\nsimt x writes a, a_1, b, b_1\n" \
+          "simt x reads a, a_1, b, b_1\n"
+#define BOTH HEAD BOTH_TILES
+    static const struct {
+        const char *text;
+        int64_t height; /* of the last block */
+        int64_t bound;
+        spad_plan_verdict verdict;
+        const char *block;
+    } cases[] = {
+        {PAIR "simt x writes b_1\nsimt x reads b_1\nsimt x writes a_1\nsimt x reads a_1\n", 16384,
+         8192, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        /* a could be at byte 0: it is needed before b, or below it */
+        {SMALL "simt x writes a\nsimt x reads a\nsimt x writes b\nsimt x reads b\n"
+               "simt x writes a_1\nsimt x reads a_1\n",
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        {SMALL "simt x writes a, a_1, b\nsimt x reads a, a_1, b\n", 4160, 64, SPAD_PLAN_FEASIBLE,
+         "shared[1]"},
+        {BOTH, 4160, 4160, SPAD_PLAN_OPTIMAL, "shared[1]"},
+        {BOTH "tensor o : shared[1] u8 (128)\nsimt x writes o\nsimt x reads o\n", 4160, 4160,
+         SPAD_PLAN_OPTIMAL, "shared[1]"},
+        /* of a ring all slots, and of mbarriers those of each block */
+        {HEAD "tensor a : shared u8 [4] (64) ring 2\ntensor a_1 : shared[1] u8 [4] (64) like a\n"
+              "for i in 0..4 {\nsimt x writes a[i], a_1[i]\nsimt x reads a[i], a_1[i]\n}\n",
+         128, 128, SPAD_PLAN_OPTIMAL, "shared[1]"},
+        {HEAD "tensor a : shared u8 [2] (64)\ntensor a_1 : shared[1] u8 [2] (64) like a\n"
+              "tensor b : shared u8 (64)\nsimt x writes a[0], a[1], a_1[1], b\n"
+              "simt x reads a[0], a[1], a_1[1], b\n",
+         128, 64, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        {HEAD "mbarrier m[2, 2] count 1 each block\n" BOTH_TILES, 4176, 4176, SPAD_PLAN_OPTIMAL,
+         "shared[1]"},
+        {HEAD "mbarrier m[2] count 1\n" BOTH_TILES, 4160, 4096, SPAD_PLAN_FEASIBLE, "shared[1]"},
+        /* a third block, with what the first one has, and with less */
+        {"kernel k on sm_90\ncluster 3\nmbarrier m[3] count 1 each block\n" TILES
+         "tensor b_1 : shared[1] u8 (4096) like b\ntensor b_2 : shared[2] u8 (4096) like b\n"
+         "tensor a_2 : shared[2] u8 (64) like a\nsimt x writes a, a_2, b, b_2\n"
+         "simt x reads a, a_2, b, b_2\n",
+         4168, 4168, SPAD_PLAN_OPTIMAL, "shared[2]"},
+        {HEAD "mbarrier m[2] count 1 each block\n" TILES "tensor a_2 : shared[2] u8 (64) like a\n"
+              "simt x writes a, a_2, b\nsimt x reads a, a_2, b\n",
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[2]"},
+        /* the first block has nothing */
+        {"kernel k on sm_90\ncluster 3\ntensor a : shared[1] u8 (64)\n"
+         "tensor b : shared[1] u8 (4096)\ntensor a_2 : shared[2] u8 (64) like a\n"
+         "simt x writes a, a_2, b\nsimt x reads a, a_2, b\n",
+         4160, 64, SPAD_PLAN_FEASIBLE, "shared[2]"},
+        {"kernel k on sm_90\ncluster 2\ntensor a : shared[1] u8 (64)\nsimt x writes a\n"
+         "simt x reads a\n",
+         64, 64, SPAD_PLAN_OPTIMAL, "shared[1]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        spad_layout *layout = lay_out(kernel, NULL);
+        const spad_layout_space *row = row_of(layout, cases[i].block);
+        print_message("case %zu: %lld, at least %lld\n", i, (long long)row->height,
+                      (long long)row->bound);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->bound, cases[i].bound);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* x could have the bytes of y, which is over by then; the copy of the second block needs a fence.
+ */
+static void blocks_without_a_fence_keep_tiles_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *fence;
+        int64_t height;
+    } cases[] = {{"", 128}, {"fence\n", 64}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 HEAD "unit tma on copy free proxy\ngroup g\ntensor in : global u8 (64) input\n"
+                      "tensor o : global u8 [4] (64) output\ntensor idle : shared u8 (64)\n"
+                      "tensor y : shared u8 (64)\ntensor y_1 : shared[1] u8 (64) like y\n"
+                      "tensor x : shared u8 (64)\ntensor x_1 : shared[1] u8 (64) like x\n"
+                      "simt w reads in writes y, y_1\nsimt r reads y, y_1 writes o[0], o[1]\n"
+                      "%ssimt w reads in writes x\ntma load reads in writes x_1 in g\ncommit g\n"
+                      "wait g pending 0\nsimt r reads x, x_1 writes o[2], o[3]\n",
+                 cases[i].fence);
+        test_laid_out placed = test_lay_out(text);
+        if (placed.check != NULL)
+            assert_int_not_equal(spad_check_get_verdict(placed.check), SPAD_VERDICT_WRONG);
+        assert_int_equal(placed.row->height, cases[i].height);
+        assert_int_equal(row_of(placed.layout, "shared[1]")->height, cases[i].height);
+        test_laid_out_free(&placed);
+    }
+}
+
+/* Nothing is claimed about the order of a kernel with errors, nor of a block that has its bytes
+ * from there: here p may arrive after the end of m. */
+static void errors_put_all_blocks_in_doubt(void **state) {
+    (void)state;
+    test_laid_out placed = test_lay_out(
+        HEAD "mbarrier m[2, 1] count 1 each block\ntensor o : global u8 [4] (64) output\n"
+             "tensor a : shared u8 (64)\ntensor a_1 : shared[1] u8 (64) like a\n"
+             "tensor b : shared u8 (64)\ntensor b_1 : shared[1] u8 (64) like b\n"
+             "init m[0, 0]\ninit m[1, 0]\nagent p { arrive m[0, 0] }\nagent q {\n"
+             "invalidate m[0, 0]\nsimt x writes a\nsimt x reads a writes o[0]\nsimt x writes b\n"
+             "simt x reads b writes o[1]\n}\nagent r {\nsimt x writes a_1\n"
+             "simt x reads a_1 writes o[2]\nsimt x writes b_1\nsimt x reads b_1 writes o[3]\n}\n");
+    static const char *const spaces[] = {"shared", "shared[1]"};
+    for (size_t i = 0; i < 2; i++) {
+        const spad_layout_space *row = row_of(placed.layout, spaces[i]);
+        assert_int_equal(row->height, 64 + 8);
+        assert_true(row->agents_in_doubt);
+        assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
+    }
+    test_laid_out_free(&placed);
 }
 
 /* What does not fit has no place in any block. */
@@ -316,26 +442,13 @@ static void bytes_are_held_in_each_block(void **state) {
 
 /* ---- no host memory -------------------------------------------------------------------- */
 
-static spad_status plan_scenario(const spad_host *host, void *context) {
-    const char *text = context;
-    const spad_kernel_options options = {.host = host};
-    const spad_layout_options how = {.host = host};
-    spad_kernel *kernel;
-    spad_layout *layout = NULL;
-    spad_status status = spad_kernel_parse(&kernel, text, strlen(text), "k", &options, NULL, NULL);
-    if (status == SPAD_OK) status = spad_layout_create(&layout, kernel, &how, NULL);
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(kernel);
-    return status;
-}
-
 static void no_host_memory(void **state) {
     (void)state;
-    char text[] =
+    test_read_without_memory(
         HEAD "mbarrier full[2, 2] count 1 each block\ntensor a : shared fp16 [2] (64, 64)\n"
              "tensor b : shared[1] fp16 [2] (64, 64) like a\nsimt x writes a[0], b[0], b[1]\n"
-             "simt x reads a[0], b[0], b[1]\n";
-    test_fail_each_allocation(plan_scenario, text);
+             "simt x reads a[0], b[0], b[1]\n",
+        test_use_layout);
 }
 
 int main(void) {
@@ -345,6 +458,9 @@ int main(void) {
         cmocka_unit_test(one_program_has_one_set_of_bytes),
         cmocka_unit_test(order_counts_in_all_blocks),
         cmocka_unit_test(other_times_prove_nothing),
+        cmocka_unit_test(copies_prove_what_the_first_block_does),
+        cmocka_unit_test(blocks_without_a_fence_keep_tiles_apart),
+        cmocka_unit_test(errors_put_all_blocks_in_doubt),
         cmocka_unit_test(too_much_has_no_place),
         cmocka_unit_test(limits_are_those_of_each_block),
         cmocka_unit_test(bytes_are_held_in_each_block),

@@ -614,44 +614,55 @@ static void calls_make_the_same_kernel(void **state) {
     spad_kernel_destroy(k);
 }
 
-static spad_status control_scenario(const spad_host *host, void *context) {
-    const spad_kernel_options options = {.host = host};
-    const char *text = context;
-    spad_kernel *k;
-    const spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
-    spad_kernel_destroy(k);
-    return status;
-}
-
-static spad_status check_scenario(const spad_host *host, void *context) {
-    const spad_kernel_options options = {.host = host};
-    const spad_check_options check_options = {.host = host};
-    const char *text = context;
-    spad_kernel *k;
-    spad_check *check = NULL;
-    spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
-    if (status == SPAD_OK) status = spad_check_create(&check, k, &check_options, NULL);
-    spad_check_destroy(check);
-    spad_kernel_destroy(k);
-    return status;
-}
-
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    static char copy[sizeof control_text];
-    memcpy(copy, control_text, sizeof copy);
-    test_fail_each_allocation(control_scenario, copy);
-    static char unknowns[sizeof unknown_text];
-    memcpy(unknowns, unknown_text, sizeof unknowns);
-    test_fail_each_allocation(control_scenario, unknowns);
-    test_fail_each_allocation(check_scenario, unknowns);
-    static char copies[sizeof copies_text];
-    memcpy(copies, copies_text, sizeof copies);
-    test_fail_each_allocation(control_scenario, copies);
+    test_read_without_memory(control_text, NULL);
+    test_read_without_memory(unknown_text, test_use_check);
+    test_read_without_memory(copies_text, NULL);
+}
+
+/* ---- assumptions ------------------------------------------------------------------------ */
+
+static void an_assumption_is_kept_and_said(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel k on sm_90\nassume \"the loop in line 7 has 3 rounds\"\n"
+        "tensor x : shared uint8 (64)\nsimt fill writes x\nsimt use reads x\n";
+    static const struct {
+        const char *text;
+        const char *message;
+    } faults[] = {
+        {"kernel k on sm_90\nassume 3\n", "expected a string after 'assume', found '3'"},
+        {"kernel k on sm_90\nassume \"a\"\nassume \"b\"\n",
+         "a second assumption: a kernel has one"},
+        {"kernel k on sm_90\nfor i in 0..2 { assume \"a\" }\n", "outside of all blocks"},
+    };
+    spad_kernel *kernel = test_parse(text);
+    spad_check *check;
+    spad_error error;
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_kernel_write_text(kernel, &out.sink, &error), &error);
+    assert_string_equal(out.bytes, text);
+    test_text_free(&out);
+    assert_string_equal(spad_kernel_get_assumption(kernel), "the loop in line 7 has 3 rounds");
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
+    assert_true(strncmp(spad_check_get_reason(check),
+                        "assuming that the loop in line 7 has 3 rounds: ", 47) == 0);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        assert_int_not_equal(spad_kernel_parse(&kernel, faults[i].text, strlen(faults[i].text), "k",
+                                               NULL, NULL, &error),
+                             SPAD_OK);
+        assert_non_null(strstr(error.message, faults[i].message));
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_assumption_is_kept_and_said),
         cmocka_unit_test(loops_and_cursors_run),
         cmocka_unit_test(breaks_end_the_innermost_loop),
         cmocka_unit_test(waits_for_the_next_phase_count_on),

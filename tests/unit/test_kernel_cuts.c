@@ -134,7 +134,7 @@ static void a_text_that_ends_early_is_refused(void **state) {
             memcpy(text, texts[n], spans[i].end);
             kernels += is_kernel(text);
         }
-        assert_true(kernels < count / 2); /* a cut inside of a block is none */
+        assert_true(kernels < count / 2); /* a cut inside a block gives no kernel */
     }
 }
 

@@ -404,28 +404,13 @@ static void moved_bytes_decide_the_time(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-static spad_status check_in(const spad_host *host, void *context) {
-    spad_kernel *kernel;
-    spad_check *check;
-    const char *text = context;
-    const spad_kernel_options options = {.host = host};
-    const spad_check_options checks = {.host = host};
-    spad_status status =
-        spad_kernel_parse(&kernel, text, strlen(text), "k.spad", &options, NULL, NULL);
-    if (status != SPAD_OK) return status;
-    status = spad_check_create(&check, kernel, &checks, NULL);
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return status;
-}
-
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    static char text[] = START "dma a reads in(.., 0..64 by 2) writes x(.., 0..64 by 2)\n"
-                               "dma b reads in may writes y(.., 0..64 by 3)\n"
-                               "dma e reads in may writes x\n"
-                               "dma c may reads x moves 64 writes out\n";
-    test_fail_each_allocation(check_in, text);
+    test_read_without_memory(START "dma a reads in(.., 0..64 by 2) writes x(.., 0..64 by 2)\n"
+                                   "dma b reads in may writes y(.., 0..64 by 3)\n"
+                                   "dma e reads in may writes x\n"
+                                   "dma c may reads x moves 64 writes out\n",
+                             test_use_check);
 }
 
 int main(void) {

@@ -130,6 +130,10 @@ static void lower_layouts_with_mbarriers_over_tiles_are_not_excluded(void **stat
     assert_int_equal(
         bound_of("mbarrier full count 1 at 0", TILE_USES LIFE, " at 0", 1024, SPAD_PLAN_OPTIMAL),
         1024);
+    /* what the kernel places outside of the memory fits in no layout */
+    assert_int_equal(bound_of("mbarrier full count 1 at 0", TILE_USES LIFE, " at 400000", 401024,
+                              SPAD_PLAN_INFEASIBLE),
+                     401024);
 }
 
 /* ---- mbarriers over tiles ----------------------------------------------------------- */
@@ -142,6 +146,14 @@ static void lower_layouts_with_mbarriers_over_tiles_are_not_excluded(void **stat
     "tma load reads a writes x in g\ncommit g\nwait g pending 0\nsimt r reads x writes o\n"
 #define FILL_X "simt w reads a writes x\nsimt r reads x writes o\n"
 #define USE_C "init c\narrive c\nwait c parity 0\ninvalidate c\n"
+
+/* With errors in none of its bytes. */
+static test_laid_out place_right(const char *text) {
+    const test_laid_out placed = test_lay_out(text);
+    if (placed.check != NULL)
+        assert_int_not_equal(spad_check_get_verdict(placed.check), SPAD_VERDICT_WRONG);
+    return placed;
+}
 
 static void mbarriers_share_bytes_by_the_order(void **state) {
     (void)state;
@@ -167,19 +179,11 @@ static void mbarriers_share_bytes_by_the_order(void **state) {
         {COPY "agent p {\n" USE_B "}\nagent q {\n" FILL_X USE_C "}\n", 64 + 8, SPAD_PLAN_OPTIMAL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *k = test_parse(cases[i].text);
-        spad_layout *layout;
-        spad_check *check;
-        spad_error error;
         print_message("case %zu\n", i);
-        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-        const spad_layout_space *row = spad_layout_get_space(layout, 0);
-        assert_int_equal(row->height, cases[i].height);
-        assert_int_equal(row->verdict, cases[i].verdict);
-        if (check != NULL) assert_int_not_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        test_laid_out placed = place_right(cases[i].text);
+        assert_int_equal(placed.row->height, cases[i].height);
+        assert_int_equal(placed.row->verdict, cases[i].verdict);
+        test_laid_out_free(&placed);
     }
 }
 
@@ -187,20 +191,15 @@ static void mbarriers_share_bytes_by_the_order(void **state) {
  */
 static void uneven_mbarriers_leave_the_bound_open(void **state) {
     (void)state;
-    spad_kernel *k = test_parse(
+    test_laid_out placed = test_lay_out(
         "kernel k on sm_90\nmbarrier b[2] count 1\ntensor a : global u8 (64) input\n"
         "tensor o : global u8 (64) output\ntensor x : shared u8 (64)\ninit b[0]\ninit b[1]\n"
         "arrive b[0]\nwait b[0] parity 0\ninvalidate b[0]\n" FILL_X
         "arrive b[1]\nwait b[1] parity 0\ninvalidate b[1]\n");
-    spad_layout *layout;
-    spad_error error;
-    assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-    const spad_layout_space *row = spad_layout_get_space(layout, 0);
-    assert_int_equal(row->height, 64 + 16);
-    assert_true(row->bound <= 64 + 8);
-    assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(k);
+    assert_int_equal(placed.row->height, 64 + 16);
+    assert_true(placed.row->bound <= 64 + 8);
+    assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE);
+    test_laid_out_free(&placed);
 }
 
 /* The text would let x have the bytes of y, and the copy needs a fence for that. */
@@ -216,18 +215,76 @@ static void tiles_without_a_fence_are_kept_apart(void **state) {
                  COPY "tensor y : shared u8 (64)\nsimt w reads a writes y\n"
                       "simt r reads y writes o\n%s" LOAD_X,
                  cases[i].fence);
-        spad_kernel *k = test_parse(text);
-        spad_layout *layout;
-        spad_check *check;
-        spad_error error;
-        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-        const spad_layout_space *row = spad_layout_get_space(layout, 0);
-        assert_int_equal(row->height, cases[i].height + 16); /* mbarriers that are not used */
-        if (check != NULL) assert_int_not_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        test_laid_out placed = place_right(text);
+        assert_int_equal(placed.row->height, cases[i].height + 16); /* unused mbarriers */
+        test_laid_out_free(&placed);
     }
+}
+
+/* A program of Triton, shortened. The order lets the buffer have the bytes of q. The text would
+ * let the scratch tile have those of v[2], and a copy comes there without a fence: it is kept
+ * apart, and the buffer is not. */
+static void tiles_that_the_order_shares_are_fenced(void **state) {
+    (void)state;
+    test_laid_out placed = place_right(
+        "kernel k on sm_100\n"
+        "param N_tiles = 3 fixed\n"
+        "unit tma on copy free proxy\n"
+        "unit tc5 on tensor same proxy\n"
+        "barrier meet count 1\n"
+        "mbarrier q_bar count 1\n"
+        "mbarrier acc_bar[2] count 1\n"
+        "mbarrier acc_bar_3[3] count 1\n"
+        "mbarrier acc_bar_4[3] count 1\n"
+        "tensor q_desc : global float16 (128, 64) input\n"
+        "tensor k_desc : global float16 (64, 64) input\n"
+        "tensor v_desc : global float16 (64, 64) input\n"
+        "tensor q : shared float16 (128, 64) align 1024\n"
+        "tensor k : shared float16 [3] (64, 64) align 1024\n"
+        "tensor v : shared float16 [3] (64, 64) align 1024\n"
+        "tensor s : tmem float32 (128, 64)\n"
+        "tensor buffer : shared float16 (128, 64) align 1024\n"
+        "init q_bar count 1\n"
+        "fence\n"
+        "sync meet by 1\n"
+        "arrive q_bar by 1 expect 16384\n"
+        "tma load_q reads q_desc writes q spread one delivers q_bar\n"
+        "wait q_bar parity 0\n"
+        "init acc_bar[0] count 1\n"
+        "init acc_bar[1] count 1\n"
+        "init acc_bar_3[1] count 1\n"
+        "init acc_bar_4[0] count 1\n"
+        "init acc_bar_4[1] count 1\n"
+        "init acc_bar_4[2] count 1\n"
+        "fence\n"
+        "sync meet by 1\n"
+        "arrive acc_bar_4[0] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[0] spread one delivers acc_bar_4[0]\n"
+        "arrive acc_bar_3[1] by 1 expect 8192\n"
+        "tma load_k reads k_desc writes k[1] spread one delivers acc_bar_3[1]\n"
+        "arrive acc_bar[0] by 1 on tc5\n"
+        "arrive acc_bar_4[1] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[1] spread one delivers acc_bar_4[1]\n"
+        "tensor acc_scratch : shared uint8 (512) align 128\n"
+        "simt convert_acc writes acc_scratch spread map3\n"
+        "wait acc_bar_4[0] parity 0\n"
+        "wait acc_bar_3[1] parity 0\n"
+        "tc5 dot_s reads q spread one, k[1] spread one writes s spread one\n"
+        "arrive acc_bar[1] by 1 on tc5\n"
+        "arrive acc_bar_4[2] by 1 expect 8192\n"
+        "tma load_v reads v_desc writes v[2] spread one delivers acc_bar_4[2]\n"
+        "for i in 0..N_tiles {\n"
+        "    wait acc_bar[(i - 1) % 2] parity ((i - 1) / 2 + 1) % 2\n"
+        "    wait acc_bar_4[(i + 1) % 3] parity (i + 1) / 3 % 2\n"
+        "    arrive acc_bar[i % 2] by 1 on tc5\n"
+        "    arrive acc_bar_4[i % 3] by 1 expect 8192\n"
+        "    tma load_v reads v_desc writes v[i % 3] spread one delivers acc_bar_4[i % 3]\n"
+        "}\n"
+        "simt store writes buffer spread map1\n");
+    assert_int_equal(placed.row->height, 49736);         /* 65608 with all apart */
+    assert_true(placed.row->bound < placed.row->height); /* of slots apart nothing is claimed */
+    assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE);
+    test_laid_out_free(&placed);
 }
 
 /* ---- halves of an if ----------------------------------------------------------------- */
@@ -265,11 +322,17 @@ static void ranges_rule_out_halves(void **state) {
         {"i > 0 and i < 0", false},
         {"i < 0 or j > 7", false},
         {"i < 0 or j > 6", true},
+        /* numbers at the ends of 64 bits */
+        {"-L + 1 == -9223372036854775806", true},
+        {"-L + 1 > -9223372036854775806", false},
+        {"-L - 1 < -9223372036854775807", true},
+        {"L * -1 > -9223372036854775807", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         snprintf(text, sizeof text,
-                 "kernel k on sm_90\nparam N = 4\nparam M = 3 fixed\ntensor x : shared u8 (64)\n"
+                 "kernel k on sm_90\nparam N = 4\nparam M = 3 fixed\n"
+                 "param L = 9223372036854775807 fixed\ntensor x : shared u8 (64)\n"
                  "for i in 0..N {\n for j in 0..8 {\n  if %s {\n   simt w writes x\n"
                  "   simt r reads x\n  }\n }\n}\n",
                  cases[i].condition);
@@ -290,23 +353,49 @@ static void many_mbarriers_keep_their_bytes(void **state) {
                      4 * 8);
 }
 
+/* ---- drawn --------------------------------------------------------------------------- */
+
+/* Conflicts that the page shows in the first memory of a layout. */
+static int64_t drawn_conflicts(const spad_layout *layout) {
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
+    spad_report_space facts;
+    spad_report *report;
+    spad_error error;
+    assert_ok(spad_report_create(&report, target, NULL, &error), &error);
+    assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
+    const size_t space = spad_layout_get_space(layout, 0)->space;
+    assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
+    spad_report_destroy(report);
+    return facts.conflicts;
+}
+
 /* The page has no conflict where they take turns. */
 static void shared_mbarriers_are_drawn_without_conflicts(void **state) {
     (void)state;
     spad_kernel *k = test_parse(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n");
     spad_error error;
     spad_layout *layout;
-    spad_report *report;
     assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
-    assert_ok(spad_report_create(&report, spad_kernel_get_target(k), NULL, &error), &error);
-    assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
-    spad_report_space facts;
-    const size_t space = spad_layout_get_space(layout, 0)->space;
-    assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
-    assert_int_equal(facts.conflicts, 0);
-    spad_report_destroy(report);
+    assert_int_equal(drawn_conflicts(layout), 0);
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
+}
+
+/* Nor where one is over a tile: it is drawn while the tile is not. */
+static void mbarriers_over_tiles_are_drawn_without_conflicts(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        COPY FILL_X USE_B USE_C,
+        COPY "for i in 0..N {\n if i % 2 == 0 {\n" USE_B FILL_X "}\n else {\n" USE_C "}\n}\n",
+        COPY "barrier all count 2\nagent p {\n" USE_B "sync all\n}\n"
+             "agent q {\nsync all\n" FILL_X USE_C "}\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        test_laid_out placed = test_lay_out(texts[i]);
+        assert_int_equal(placed.row->height, 64);
+        assert_int_equal(drawn_conflicts(placed.layout), 0);
+        test_laid_out_free(&placed);
+    }
 }
 
 /* ---- halves of an if that never run ------------------------------------------------ */
@@ -320,34 +409,6 @@ static void shared_mbarriers_are_drawn_without_conflicts(void **state) {
 #define ELSE(condition)    \
     HALVES "if " condition \
            " { simt idle } else { simt w writes a\n simt r reads a }\nsimt r reads b\n"
-
-/* Nor where one is over a tile: it is drawn while the tile is not. */
-static void mbarriers_over_tiles_are_drawn_without_conflicts(void **state) {
-    (void)state;
-    static const char *const texts[] = {
-        COPY FILL_X USE_B USE_C,
-        COPY "for i in 0..N {\n if i % 2 == 0 {\n" USE_B FILL_X "}\n else {\n" USE_C "}\n}\n",
-        COPY "barrier all count 2\nagent p {\n" USE_B "sync all\n}\n"
-             "agent q {\nsync all\n" FILL_X USE_C "}\n",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        spad_kernel *k = test_parse(texts[i]);
-        spad_error error;
-        spad_layout *layout;
-        spad_report *report;
-        spad_report_space facts;
-        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-        assert_int_equal(spad_layout_get_space(layout, 0)->height, 64);
-        assert_ok(spad_report_create(&report, spad_kernel_get_target(k), NULL, &error), &error);
-        assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
-        const size_t space = spad_layout_get_space(layout, 0)->space;
-        assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
-        assert_int_equal(facts.conflicts, 0);
-        spad_report_destroy(report);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
-    }
-}
 
 static void halves_that_never_run_need_nothing(void **state) {
     (void)state;
@@ -403,30 +464,24 @@ static void errors_elsewhere_do_not_keep_tiles_apart(void **state) {
          128 + 8, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *k = test_parse(cases[i].text);
+        test_laid_out placed = test_lay_out(cases[i].text);
         spad_error error;
-        spad_layout *layout;
-        spad_check *check;
         print_message("case %zu\n", i);
-        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-        const spad_layout_space *row = spad_layout_get_space(layout, 0);
-        assert_int_equal(row->height, cases[i].height);
-        assert_int_equal(row->agents_in_doubt, cases[i].in_doubt);
+        assert_int_equal(placed.row->height, cases[i].height);
+        assert_int_equal(placed.row->agents_in_doubt, cases[i].in_doubt);
         if (cases[i].in_doubt) {
-            assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE); /* nothing is claimed */
+            assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE); /* nothing is claimed */
             test_text text;
             test_text_init(&text);
-            assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
+            assert_ok(spad_layout_write_table(placed.layout, &text.sink, &error), &error);
             assert_non_null(strstr(text.bytes, "fits in the order of a kernel with errors"));
             test_text_clear(&text);
-            assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+            assert_ok(spad_layout_write_json(placed.layout, &text.sink, &error), &error);
             assert_non_null(strstr(text.bytes, "agents_in_doubt"));
             test_text_free(&text);
-            assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+            assert_int_equal(spad_check_get_verdict(placed.check), SPAD_VERDICT_WRONG);
         }
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        test_laid_out_free(&placed);
     }
 }
 
@@ -441,18 +496,11 @@ static void many_errors_do_not_keep_tiles_apart(void **state) {
     for (int i = 0; i < SPAD_CHECK_FINDINGS + 10; i++) test_text_put(&text, "simt e reads u\n");
     test_text_put(&text, "simt w writes a\nsimt r reads a writes o[0]\n"
                          "simt w writes b\nsimt r reads b writes o[1]\n}\n");
-    spad_kernel *k = test_parse(text.bytes);
-    spad_error error;
-    spad_layout *layout;
-    spad_check *check;
-    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-    const spad_layout_space *row = spad_layout_get_space(layout, 0);
-    assert_int_equal(row->height, 64);
-    assert_true(row->agents_in_doubt);
-    assert_int_equal(spad_check_finding_count(check), SPAD_CHECK_FINDINGS);
-    spad_check_destroy(check);
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(k);
+    test_laid_out placed = test_lay_out(text.bytes);
+    assert_int_equal(placed.row->height, 64);
+    assert_true(placed.row->agents_in_doubt);
+    assert_int_equal(spad_check_finding_count(placed.check), SPAD_CHECK_FINDINGS);
+    test_laid_out_free(&placed);
     test_text_free(&text);
 }
 
@@ -476,28 +524,14 @@ static void late_arrivals_hide_no_races(void **state) {
     spad_kernel_destroy(k);
 }
 
-static spad_status scenario(const spad_host *host, void *context) {
-    const spad_layout_options layout_options = {.host = host};
-    const spad_check_options check_options = {.host = host};
-    spad_layout *layout;
-    spad_check *check;
-    const spad_status status =
-        spad_layout_create_checked(&layout, &check, context, &layout_options, &check_options, NULL);
-    if (status == SPAD_OK) spad_check_destroy(check);
-    if (status == SPAD_OK) spad_layout_destroy(layout);
-    return status;
-}
-
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    spad_kernel *k = test_parse(LATE "agent q { invalidate m\n simt w writes a\n"
-                                     " simt r reads a writes o[0]\n simt w writes b\n"
-                                     " simt r reads b writes o[1] }\n");
-    test_fail_each_allocation(scenario, k);
-    spad_kernel_destroy(k);
-    k = test_parse(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n");
-    test_fail_each_allocation(scenario, k);
-    spad_kernel_destroy(k);
+    test_read_without_memory(LATE "agent q { invalidate m\n simt w writes a\n"
+                                  " simt r reads a writes o[0]\n simt w writes b\n"
+                                  " simt r reads b writes o[1] }\n",
+                             test_use_checked_layout);
+    test_read_without_memory(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n",
+                             test_use_checked_layout);
 }
 
 int main(void) {
@@ -508,6 +542,7 @@ int main(void) {
         cmocka_unit_test(mbarriers_share_bytes_by_the_order),
         cmocka_unit_test(uneven_mbarriers_leave_the_bound_open),
         cmocka_unit_test(tiles_without_a_fence_are_kept_apart),
+        cmocka_unit_test(tiles_that_the_order_shares_are_fenced),
         cmocka_unit_test(ranges_rule_out_halves),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),

@@ -133,7 +133,7 @@ static void buffers_that_cannot_be_are_refused(void **state) {
     }
 }
 
-/* A time limit beyond the end of the clock is none. */
+/* A time limit beyond the end of the clock is no limit. */
 static void the_longest_time_limit_is_none(void **state) {
     (void)state;
     spad_error error = {0};

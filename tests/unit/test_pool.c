@@ -591,7 +591,7 @@ static void a_request_without_host_memory_changes_nothing(void **state) {
 enum { THREADS = 4, SLOTS = 64 };
 
 /* Blocks are passed between threads through shared slots, filled with a pattern by
- * whoever allocates and verified by whoever frees. */
+ * the thread that allocates and verified by the one that frees. */
 typedef struct shared {
     spad_pool *pool;
     pthread_mutex_t mutex;

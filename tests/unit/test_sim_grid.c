@@ -397,7 +397,7 @@ static void blocks_that_are_too_large(void **state) {
         "kernel k on chip\ntensor s : shared u8 [2] (4611686018427387000)\n"
         "tensor t : shared u8 (4611686018427387000)\ncopy c writes s[0], t\n",
         "occupancy: no block fits a unit: shared, 9,223,372,036,854,775,807 of 102,400\n");
-    /* an alias takes nothing, and registers that no agent uses are none of it */
+    /* an alias takes nothing, and registers that no agent uses do not count */
     assert_occupancy_text("kernel k on chip\ntensor s : shared u8 (20000)\n"
                           "tensor v : shared u8 (20000) alias of s\n"
                           "tensor x : registers f32 (64)\ncopy c writes s\n",

@@ -148,7 +148,7 @@ static void ascend_memories_have_their_public_sizes(void **state) {
     assert_int_equal(find_engine("910b", "vector")->count, 2);
 }
 
-/* What every table has to keep, whoever wrote it. */
+/* What every table has to keep, also a user's. */
 static void built_in_tables_follow_the_rules(void **state) {
     (void)state;
     assert_int_equal(spad_target_count(), 19);

@@ -78,37 +78,29 @@ static void epilogues_lie_over_what_is_over(void **state) {
 /* Without the text's own order nothing is taken that the check does not prove. */
 static void unordered_tensors_stay_apart(void **state) {
     (void)state;
-    spad_error error;
-    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 (64) output\n"
-                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
-                                "agent one { simt w writes a\n simt r reads a writes o }\n"
-                                "agent two { simt w writes b\n simt r reads b }\n");
-    spad_layout *layout;
-    spad_check *check;
-    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-    assert_int_equal(spad_layout_get_space(layout, 0)->height, 128);
-    assert_int_equal(spad_layout_get_space(layout, 0)->verdict, SPAD_PLAN_OPTIMAL);
-    assert_null(check); /* nothing is shared: none was needed */
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(k);
+    test_laid_out placed = test_lay_out("kernel k on sm_90\ntensor o : global u8 (64) output\n"
+                                        "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                                        "agent one { simt w writes a\n simt r reads a writes o }\n"
+                                        "agent two { simt w writes b\n simt r reads b }\n");
+    assert_int_equal(placed.row->height, 128);
+    assert_int_equal(placed.row->verdict, SPAD_PLAN_OPTIMAL);
+    assert_null(placed.check); /* nothing is shared: none was needed */
+    test_laid_out_free(&placed);
 }
+
+#define ONE_AGENT                                                \
+    "kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"  \
+    "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"     \
+    "agent one { simt w writes a\n simt r reads a writes o[0]\n" \
+    " simt w writes b\n simt r reads b writes o[1] }\n"
 
 static void tensors_of_one_agent_share_bytes(void **state) {
     (void)state;
-    spad_error error;
-    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
-                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
-                                "agent one { simt w writes a\n simt r reads a writes o[0]\n"
-                                " simt w writes b\n simt r reads b writes o[1] }\n");
-    spad_layout *layout;
-    spad_check *check;
-    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-    assert_int_equal(spad_layout_get_space(layout, 0)->height, 64);
-    assert_non_null(check);
-    assert_int_equal(spad_check_get_counts(check).errors, 0);
-    spad_check_destroy(check);
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(k);
+    test_laid_out placed = test_lay_out(ONE_AGENT);
+    assert_int_equal(placed.row->height, 64);
+    assert_non_null(placed.check);
+    assert_int_equal(spad_check_get_counts(placed.check).errors, 0);
+    test_laid_out_free(&placed);
 }
 
 /* In a loop the two take turns; what is carried to the next iteration does not. */
@@ -168,20 +160,15 @@ static void orders_belong_to_their_kernel(void **state) {
  * order, and not those of Q. */
 static void a_wrong_kernel_shares_what_is_in_order(void **state) {
     (void)state;
-    spad_error error;
-    spad_kernel *k = test_parse(ATTENTION("simt idle") REST);
-    spad_layout *layout;
-    assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-    const spad_layout_space *row = spad_layout_get_space(layout, 0);
-    assert_int_equal(row->height, 3 * 8192 + 5 * 8);
-    assert_true(row->agents_in_doubt);
+    test_laid_out placed = test_lay_out(ATTENTION("simt idle") REST);
+    assert_int_equal(placed.row->height, 3 * 8192 + 5 * 8);
+    assert_true(placed.row->agents_in_doubt);
     spad_rect q;
     spad_rect o;
-    assert_true(spad_layout_get_place(&q, layout, number_of(k, "sq"), 0));
-    assert_true(spad_layout_get_place(&o, layout, number_of(k, "so"), 0));
+    assert_true(spad_layout_get_place(&q, placed.layout, number_of(placed.kernel, "sq"), 0));
+    assert_true(spad_layout_get_place(&o, placed.layout, number_of(placed.kernel, "so"), 0));
     assert_false(spad_rect_overlaps(q, o));
-    spad_layout_destroy(layout);
-    spad_kernel_destroy(k);
+    test_laid_out_free(&placed);
 }
 
 /* In the bytes of x, y would hold what x was, and not be read before a write: another error. It has
@@ -336,13 +323,9 @@ static void without_a_proof_nothing_is_shared(void **state) {
                  " simt w writes a\n simt r reads a writes o[0]\n"
                  " simt w writes b\n simt r reads b writes o[1] } }\n",
                  ends[i]);
-        spad_error error;
-        spad_kernel *k = test_parse(text);
-        spad_layout *layout;
-        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-        assert_int_equal(spad_layout_get_space(layout, 0)->height, i == 0 ? 128 : 64);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        test_laid_out placed = test_lay_out(text);
+        assert_int_equal(placed.row->height, i == 0 ? 128 : 64);
+        test_laid_out_free(&placed);
     }
 }
 
@@ -362,21 +345,16 @@ static void given_places_stay_free(void **state) {
         int64_t given;
     } cases[] = {{GIVEN("at 0"), 128, 0}, {GIVEN("at 32"), 160, 32}, {GIVEN("at 128"), 192, 128}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_error error;
-        spad_kernel *k = test_parse(cases[i].text);
-        spad_layout *layout;
-        spad_check *check;
-        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
-        assert_int_equal(spad_layout_get_space(layout, 0)->height, cases[i].height);
-        for (size_t b = 0; b < spad_layout_buffer_count(layout); b++) {
-            const int64_t byte = spad_layout_get_buffer(layout, b)->rect.byte;
-            if (spad_layout_get_buffer(layout, b)->tensor == 1) continue; /* the given one */
+        test_laid_out placed = test_lay_out(cases[i].text);
+        assert_int_equal(placed.row->height, cases[i].height);
+        for (size_t b = 0; b < spad_layout_buffer_count(placed.layout); b++) {
+            const spad_layout_buffer *buffer = spad_layout_get_buffer(placed.layout, b);
+            const int64_t byte = buffer->rect.byte;
+            if (buffer->tensor == 1) continue; /* the given one */
             assert_true(byte + 64 <= cases[i].given || byte >= cases[i].given + 64);
         }
-        if (check != NULL) assert_int_equal(spad_check_get_counts(check).errors, 0);
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        if (placed.check != NULL) assert_int_equal(spad_check_get_counts(placed.check).errors, 0);
+        test_laid_out_free(&placed);
     }
 }
 
@@ -501,44 +479,18 @@ static void few_rounds_are_those_that_the_text_allows(void **state) {
                  {ROUNDS("param N = 1000000\n"), 384, SPAD_PLAN_FEASIBLE},
                  {ROUNDS("param N = 1000000 fixed\n"), 512, SPAD_PLAN_FEASIBLE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        spad_error error;
-        spad_kernel *k = test_parse(cases[i].text);
-        spad_layout *layout;
-        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-        const spad_layout_space *row = spad_layout_get_space(layout, 0);
-        assert_int_equal(row->height, cases[i].height);
-        assert_int_equal(row->verdict, cases[i].verdict);
-        assert_int_equal(row->bound, 256);
-        spad_layout_destroy(layout);
-        spad_kernel_destroy(k);
+        test_laid_out placed = test_lay_out(cases[i].text);
+        assert_int_equal(placed.row->height, cases[i].height);
+        assert_int_equal(placed.row->verdict, cases[i].verdict);
+        assert_int_equal(placed.row->bound, 256);
+        test_laid_out_free(&placed);
     }
-}
-
-static spad_status lay_out_checked(const spad_host *host, void *context) {
-    spad_error error = {.code = SPAD_OK};
-    const spad_layout_options options = {.host = host};
-    const spad_check_options checks = {.host = host};
-    spad_layout *layout;
-    spad_check *check;
-    const spad_status status =
-        spad_layout_create_checked(&layout, &check, context, &options, &checks, &error);
-    if (status != SPAD_OK) return status;
-    spad_check_destroy(check);
-    spad_layout_destroy(layout);
-    return SPAD_OK;
 }
 
 static void failing_allocations_leak_nothing(void **state) {
     (void)state;
-    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
-                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
-                                "agent one { simt w writes a\n simt r reads a writes o[0]\n"
-                                " simt w writes b\n simt r reads b writes o[1] }\n");
-    test_fail_each_allocation(lay_out_checked, k);
-    spad_kernel_destroy(k);
-    k = test_parse(GIVEN("at 0"));
-    test_fail_each_allocation(lay_out_checked, k);
-    spad_kernel_destroy(k);
+    test_read_without_memory(ONE_AGENT, test_use_checked_layout);
+    test_read_without_memory(GIVEN("at 0"), test_use_checked_layout);
 }
 
 /* Three checks for all trip counts take many allocations: one of every few fails, each time with
@@ -552,7 +504,7 @@ static void failing_allocations_of_few_rounds_leak_nothing(void **state) {
         test_host host;
         test_host_init(&host);
         host.fail_at = n;
-        status = lay_out_checked(&host.host, k);
+        status = test_use_checked_layout(k, &host.host);
         test_host_assert_clean(&host);
         if (status != SPAD_OK) assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
         if (status == SPAD_OK) assert_true(host.calls < n && n > 1000);

@@ -295,7 +295,7 @@ static void faults_are_named(void **state) {
         {"    , foo\n", 1, 5, 1, "expected the name of an operation"},
         {"    \"foo\n", 1, 5, 4, "a string that does not end on its line"},
         {"    ttng.init_barrier %K, 1 : i32\n", 1, 5, 17,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {"    %0 = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #one, #smem, mutable>\n"
          "    ttng.barrier_expect %0, %K : i32\n",
          2, 5, 19, "expected a number of bytes"},

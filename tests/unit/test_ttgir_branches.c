@@ -314,10 +314,20 @@ static void conditions_of_rounds(void **state) {
     };
     CHECK_SAMPLES(list);
     spad_ttgir_info info;
-    spad_kernel_destroy(read(list[0].text, &info));
-    assert_string_equal(info.approximated, "the condition in line 22 is the same each time");
+    spad_error error;
+    spad_check *check;
+    spad_kernel *kernel = read(list[0].text, &info);
+    assert_string_equal(info.approximated, "the condition in line 22 is the same in each round");
+    assert_string_equal(spad_kernel_get_assumption(kernel), info.approximated);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
+    assert_string_equal(spad_check_get_reason(check),
+                        "assuming that the condition in line 22 is the same in each round: for all "
+                        "2 ways that unknown values can be; for every K_tiles");
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
     spad_kernel_destroy(read(list[1].text, &info));
-    assert_string_equal(info.approximated, "the condition in line 4 is the same each time");
+    assert_string_equal(info.approximated, "the condition in line 4 is the same in each round");
     test_text text;
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90") ALLOC_S, strlen(HEAD("90") ALLOC_S));

@@ -331,6 +331,13 @@ static void what_is_refused(void **state) {
         {LAYOUTS("[[0, 0]]") OPEN("32", "90", "false", "") ALLOC_TILE ALLOC_OWN COPY("{multicast}")
              CLOSE,
          "'ttng.async_tma_copy_global_to_local' accesses memory of other blocks"},
+        /* one mbarrier for all, without a word of it at the arrival */
+        {LAYOUTS("[[0, 0]]") OPEN("32", "90", "false", "") ALLOC_ONE
+         "    ttng.arrive_barrier %j, 1 : " ONE "\n    ttng.wait_barrier %j, %c0 : " ONE "\n" CLOSE,
+         "'ttng.init_barrier' has an mbarrier of several blocks of a cluster of more than 16, and "
+         "works in a way that is not known; compile with num_ctas=1"},
+        {LAYOUTS("[[0, 0]]") OPEN("3", "90", "false", "") ALLOC_OWN CLOSE,
+         "a cluster of 3 blocks, which is no power of 2"},
         {TWO ALLOC_OWN "    ttng.async_shared_store %x, %b, %b : i32\n" CLOSE,
          "'ttng.async_shared_store' is not known"},
     };

@@ -508,7 +508,7 @@ static void other_shapes_are_all_of_it(void **state) {
                                  " -> !ttg.memdesc<9223372036854775807x2xf16, #shared, #smem>\n"
                                  "    }\n" CLOSE,
          "a type of memory that is not known"},
-        /* an order that is none: no part of it is known */
+        /* an order that is no permutation: no part of it is known */
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_trans %x {order = array<i32: 0, 0>} : " S2
                             " -> " S2 "\n    %z = ttg.memdesc_subslice %y[32, 0] : " S2 " -> " HALF
                             "\n" CLOSE,
@@ -595,10 +595,10 @@ static void other_types_have_columns(void **state) {
          "32768 bytes of memory as 8192: only all of them are known"},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem"))
              CLOSE,
-         "a part of an element of tensor memory as it was allocated"},
+         "a part of tensor memory that begins or ends inside of an element"},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem"))
              CLOSE,
-         "a part of an element of tensor memory as it was allocated"},
+         "a part of tensor memory that begins or ends inside of an element"},
         /* elements with room between them, other lanes, and an encoding that is not known */
         {"#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2>\n" HEAD(
              "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#apart"))

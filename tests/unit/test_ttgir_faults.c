@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers of a program at the ends of what they can be, rings that are none, loops whose values
- * have no closed form; and texts of all kinds with no host memory.
+ * The numbers of a program at the ends of what they can be, values that are no rings, loops whose
+ * values have no closed form; and texts of all kinds with no host memory.
  */
 #include <string.h>
 

@@ -185,7 +185,7 @@ static void blocks_have_their_own_memory(void **state) {
         {TWO("") "    ttng.async_tma_gather %p {multicast} : i32\n" CLOSE,
          "'ttng.async_tma_gather' accesses memory of other blocks of the cluster in a way"},
         {TWO("") "    ttng.arrive_barrier %p, 1 {multicastCTA = 1 : i32} : i32\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {SIDE TWO("") CROSS("side", "down") CLOSE, "moves values between the blocks"},
         {SIDE TWO("") SUM("2", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
         {SIDE TWO("") SUM("-1", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},

@@ -383,7 +383,7 @@ static void loops(void **state) {
     CHECK_FAULTS(faults);
 }
 
-/* A part that changes in a way without an expression, so that the whole function is run. */
+/* A part that changes irregularly, so that the whole function is run. */
 #define RUN                                                                                \
     "    scf.for %i = %c0 to %c2 step %c1 : i32 {\n      %n7 = arith.xori %i, %c2 : i32\n" \
     "      %n8 = arith.remsi %n7, %c2 : i32\n" AT("%n8") "    }\n"
@@ -416,6 +416,36 @@ static void loops_that_are_run(void **state) {
     };
     CHECK_SAMPLES(list);
     CHECK_FAULTS(faults);
+}
+
+/* Two statements read what was not written, each in several rounds: two findings, with counts. */
+static void findings_of_loops_that_are_run(void **state) {
+    (void)state;
+    static const char text[] =
+        HEAD("90") ALLOC_R RUN "    %a = ttg.local_alloc : () -> " S2 "\n"
+                               "    %b = ttg.local_alloc : () -> " S2 "\n"
+                               "    scf.for %i = %c0 to %c3 step %c1 : i32 {\n"
+                               "      ttg.local_load %a : " S2 "\n"
+                               "      ttg.local_load %b : " S2 "\n    }\n" CLOSE;
+    const spad_define define = {"K", 8};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    assert_ok(
+        spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error),
+        &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    size_t unwritten = 0;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *finding = spad_check_get_finding(check, i);
+        if (finding->code != SPAD_FINDING_UNINITIALISED_READ) continue;
+        assert_int_equal(finding->count, 3);
+        unwritten++;
+    }
+    assert_int_equal(unwritten, 2);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
 }
 
 /* A loop whose condition is missing has no number of rounds. */
@@ -561,6 +591,7 @@ int main(void) {
         cmocka_unit_test(masks),
         cmocka_unit_test(loops),
         cmocka_unit_test(loops_that_are_run),
+        cmocka_unit_test(findings_of_loops_that_are_run),
         cmocka_unit_test(loops_without_a_condition),
         cmocka_unit_test(too_many_statements),
         cmocka_unit_test(far_numbers),

@@ -374,9 +374,8 @@ static void barriers(void **state) {
     };
     static const fault faults[] = {
         {HEAD("90") LOOP "      ttng.init_barrier %p, 1 : i32\n    }\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
-        {HEAD("90") "    ttng.inval_barrier\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
+        {HEAD("90") "    ttng.inval_barrier\n" CLOSE, "a barrier that is not in allocated memory"},
         {HEAD("90") "    ttng.barrier_expect\n" CLOSE, "expected a number of bytes"},
         {HEAD("90") ALLOC_B "    ttng.barrier_expect %b : i32\n" CLOSE,
          "expected a number of bytes"},
@@ -385,7 +384,7 @@ static void barriers(void **state) {
         {HEAD("90") LOOP "      ttng.async_copy_mbarrier_arrive %p : i32\n    }\n" CLOSE,
          "an arrival after copies without 'noIncrement' is not known"},
         {HEAD("90") "    ttng.async_copy_mbarrier_arrive %p {noIncrement} : i32\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %x, %a, %true : i32\n" CLOSE,
          "operands of a product that are not known"},
         {HEAD("100") ALLOC_S "    ttng.tc_gen5_mma %x, %true, %true : i32\n" CLOSE,
@@ -394,7 +393,7 @@ static void barriers(void **state) {
          "    ttng.tc_gen5_mma %x, %x, %a, %x, %true, %true : i32\n" CLOSE,
          "operands of a product that are not known"},
         {HEAD("100") ALLOC_B "    ttng.tc_gen5_commit %p : i32\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {HEAD("90") ALLOC_B "    ttng.wait_barrier %b, %v : i32\n" CLOSE,
          "the phase of a wait: only a run on the device knows it"},
         {HEAD("90") "    %b = ttg.local_alloc : () -> " B2 "\n    %e = ttg.memdesc_index %b[%v] : "
@@ -587,9 +586,9 @@ static void parts_that_are_missing(void **state) {
                                   "    }\n" CLOSE,
          "a type of memory that is not known"},
         {HEAD("90") LOOP "    ttng.init_barrier %p, 1 : i32\n    }\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {HEAD("90") "    ttng.init_barrier 1 : i32\n" CLOSE,
-         "a barrier that is no memory that was allocated"},
+         "a barrier that is not in allocated memory"},
         {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %x, %a, %true, %b : i32\n" CLOSE,
          "a value that no operation before it defines"},
         {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %true, %x : i32\n" CLOSE,
@@ -615,7 +614,8 @@ static void a_masked_copy_is_no_approximation(void **state) {
     spad_ttgir_info info;
     spad_error error;
     assert_ok(read_one(&kernel, text, &info, NULL, &error), &error);
-    assert_string_equal(info.approximated, "the loop in line 22 has as many rounds each time");
+    assert_string_equal(info.approximated,
+                        "the loop in line 22 has the same number of rounds each time");
     spad_kernel_destroy(kernel);
 }
 

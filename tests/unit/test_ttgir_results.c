@@ -24,6 +24,16 @@
 #define LAST "    ttng.warp_group_dot_wait {pendings = 0 : i32}\n"
 #define ZERO "    %zero = arith.constant dense<0.0> : " ACC "\n"
 
+#define CHOSEN(a, b) \
+    "    %e = arith.cmpi sgt, %K, %c2 : i32\n    %z = arith.select %e, " a ", " b " : " ACC "\n"
+#define BEGUN(first, body, last)                                                  \
+    "    %r = scf.for %i = %c0 to %K step %c1 iter_args(%u = " first ") -> (" ACC \
+    ") : i32 {\n" body "      scf.yield " last " : " ACC "\n    }\n"
+#define ENDLESS(first)                                                           \
+    "    %r = scf.while (%u = " first ") : (" ACC ") -> " ACC                    \
+    " {\n      scf.condition(%true) %u : " ACC "\n    } do {\n    ^bb0(%v: " ACC \
+    "):\n      scf.yield %v : " ACC "\n    }\n"
+
 /* What a wait hands on is read while its product may be under way. */
 static void results_are_waited_for(void **state) {
     (void)state;
@@ -84,6 +94,43 @@ static void results_are_waited_for(void **state) {
         {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT(
              "%o", "%q", "1") "    %e = arith.cmpi sgt, %K, %c2 : i32\n    %z = arith.select %e, "
                               "%zero, %o : " ACC "\n" WAIT("%o2", "%z", "0") USE("%o2") CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        /* of one of two products that a select chooses */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") PRODUCT("%q2", "%zero") CHOSEN("%q", "%q2")
+             WAIT("%o", "%z", "1") USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") PRODUCT("%q2", "%zero") CHOSEN("%q", "%q2")
+             WAIT("%o", "%z", "0") USE("%o") CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        /* of one that a loop begins with: in its first round, and after no round */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero")
+             BEGUN("%q", WAIT("%o", "%u", "1") USE("%o"), "%zero") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero")
+             BEGUN("%q", WAIT("%o", "%u", "0") USE("%o"), "%zero") LAST CLOSE,
+         SPAD_VERDICT_PROVED_ALL},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") BEGUN("%q", "", "%u") WAIT("%o", "%r", "1")
+             USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* and of a loop that data ends */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") ENDLESS("%q") WAIT("%o", "%r", "1")
+             USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* without a wait, or after one that is for others; a wait for all is one for each */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") USE("%q") LAST CLOSE, SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%zero", "1") USE("%q")
+             LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") LAST USE("%q") CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        {HEAD("90") FILLED_X ZERO BEGUN("%zero", PRODUCT("%q", "%u"), "%q") USE("%r") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") "    %h = arith.truncf %q : " ACC
+                                                         " to tensor<64x64xf16>\n" LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* one that is not async is there at once */
+        {HEAD("90") FILLED_X ZERO "    %q = ttng.warp_group_dot %x, %x, %zero : " S2 " * " S2
+                                  " -> " ACC "\n" USE("%q") CLOSE,
          SPAD_VERDICT_PROVED_SHAPE},
         /* what is not used is not read, and what is no product has no result */
         {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%q", "1") LAST CLOSE,

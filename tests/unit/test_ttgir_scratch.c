@@ -346,7 +346,8 @@ static void data_decides(void **state) {
     spad_kernel_destroy(read_with(samples[0].text, &info));
     assert_string_equal(info.approximated, "");
     spad_kernel_destroy(read_with(samples[1].text, &info));
-    assert_string_equal(info.approximated, "the loop in line 17 has as many rounds each time");
+    assert_string_equal(info.approximated,
+                        "the loop in line 17 has the same number of rounds each time");
     spad_kernel_destroy(
         read_with(RAW LOADED "    %s = tt.splat %e : i1 -> tensor<256xi1, #row>\n"
                              "    %t = ttg.local_alloc : () -> " TILE "\n"
@@ -357,7 +358,8 @@ static void data_decides(void **state) {
                   &info));
     assert_string_equal(info.approximated, ""); /* zeros are written where it does not copy */
     spad_kernel_destroy(read_with(RAW NUMBERS SPIN ROUNDS("K") SPIN "    }\n" CLOSE, &info));
-    assert_string_equal(info.approximated, "the loop in line 22 has as many rounds each time");
+    assert_string_equal(info.approximated,
+                        "the loop in line 22 has the same number of rounds each time");
 }
 
 /* The text of a kernel that is read with values of the caller. */
@@ -606,7 +608,7 @@ static void functions_are_read_where_they_are_called(void **state) {
     CHECK_FAULTS(faults);
 }
 
-/* Each function calls the next one twice: too many, and not for ever. */
+/* Each function calls the next one twice: too many, and the reader stops. */
 static void calls_have_a_limit(void **state) {
     (void)state;
     char text[8192];

@@ -106,7 +106,7 @@ static void layouts_say_which_warp_has_what(void **state) {
     "#ttg.linear<{register = " registers ", lane = " lanes ", warp = " warps ", block = []}>"
 #define OPERAND(words) "#ttg.dot_op<{" words "}>"
 
-/* Which warp has what is not known where a layout cannot be read, or is none. */
+/* Which warp has what is not known where a layout cannot be read, or is no layout. */
 static void layouts_of_which_nothing_is_known(void **state) {
     (void)state;
     static const char *const layouts[] = {
@@ -221,7 +221,7 @@ static void types_that_do_not_say_it(void **state) {
         {MORE MET ALLOC STORE("#down") "    %l = ttg.local_load %t : " M
                                        " -> tensor<64x32xf32, #down>\n" CLOSE,
          {"load_l reads t spread unknown"}},
-        /* a tile in another shape, and in an order that is none */
+        /* a tile in another shape, and in an order that is no permutation */
         {MORE MET ALLOC STORE("#down") "    %u = ttg.memdesc_reshape %t : " M
                                        " -> !ttg.memdesc<64x64xi32, #tile, #smem, mutable>\n"
                                        "    %l = ttg.local_load %u : " M

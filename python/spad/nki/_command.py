@@ -10,6 +10,7 @@ import sys
 from .. import _spad
 from .. import core
 from .._files import replace_file
+from .._sweep_inputs import split_list
 from . import trace as nt
 
 ROWS_MOST = 60  # of a table of places
@@ -37,24 +38,12 @@ def _value(text):
     if made is not None:
         return made
     if _TENSORS.match(text):
-        parts = [_value(part) for part in _split(text[1:-1]) if part.strip()]
+        parts = [_value(part) for part in split_list(text[1:-1]) if part]
         return tuple(parts) if text[0] == "(" else parts
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
-
-
-def _split(text):
-    """The parts between the commas that are in no bracket."""
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
 
 
 def argument(text):

@@ -3,10 +3,12 @@
 size, and which size it is depends on where each element of both layouts is. So Triton itself is asked: a function with
 this one operation needs as much shared memory as the operation."""
 
+import itertools
 import re
 
 _OFFSET = re.compile(r"allocation\.offset = \d+ : i32")
-_OPERATION = re.compile(r"%[\w-]+ = (ttg\.convert_layout|tt\.gather) ([^{:]*)(\{[^}]*\}) : (.*?)(?: loc\(.*)?$")
+_OPERATION = re.compile(r"%[\w$.-]+ = (ttg\.convert_layout|tt\.gather) ([^{:]*)(\{[^}]*\}) : (.*?)(?: loc\(.*)?$")
+_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")  # %top_38#1: one of several results
 _ALIAS = re.compile(r"#(?!loc)\w+ = ")
 _TOTAL = re.compile(r"ttg\.shared = (\d+) : i32")
 _PARTITION = re.compile(r"partition\d+\(.*num_warps\((\d+)\)")
@@ -30,10 +32,9 @@ def _alone(match, head, aliases):
     """A module with this operation and nothing else."""
     name, operands, attributes, kinds = match.groups()
     types = _types(kinds.replace("(", "").replace(")", ""))[:-1]
-    names = re.findall(r"%[\w-]+", operands)
     arguments = ", ".join(f"%a{number}: {kind}" for number, kind in enumerate(types))
-    for number, own in enumerate(names):
-        operands = re.sub(re.escape(own) + r"(?![\w-])", f"%a{number}", operands)
+    numbers = itertools.count()
+    operands = _VALUE.sub(lambda own: f"%a{next(numbers)}", operands)
     kept = _OFFSET.sub("", attributes).replace("{, ", "{").replace(", }", "}").replace("{}", "")
     return "\n".join([*aliases, head, f"  tt.func public @f({arguments}) {{",
                       f"    %r = {name} {operands.strip()} {kept} : {kinds}", "    tt.return", "  }", "}", ""])

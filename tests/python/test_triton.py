@@ -282,9 +282,9 @@ def test_sizes_are_asked_for():
                       'ttg.shared = 64 : i32, ttg.target = "cuda:90"} {',
                       "    %1 = ttg.convert_layout %0 {allocation.offset = 0 : i32} : tensor<4x8xf32, #a> -> tensor<4x8xf32, #b> loc(#loc)",
                       "    partition0(%m: i32) num_warps(2) {",
-                      "      %2 = tt.gather %0[%1] {allocation.offset = 8 : i32, axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>",
+                      "      %2 = tt.gather %a1#0[%a0.x] {allocation.offset = 8 : i32, axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>",
                       "      ttg.warp_return",
-                      "    %1 = ttg.convert_layout %7 {allocation.offset = 4 : i32} : tensor<4x8xf32, #a> -> tensor<4x8xf32, #b>",
+                      "    %1 = ttg.convert_layout %top_38#1 {allocation.offset = 4 : i32} : tensor<4x8xf32, #a> -> tensor<4x8xf32, #b>",
                       "    %1 = ttg.convert_layout %0 : tensor<4x8xf32, #a> -> tensor<4x8xf32, #c>", "}"])
     asked = []
 

@@ -102,7 +102,7 @@ def _wrong_words(options, files):
     if options.command == "report" and not options.output:
         return "a report needs a file: -o FILE.html"
     if options.command not in files and options.output is not None:
-        return f"{options.command} writes no file: -o is for {' and '.join(files)}"
+        return f"{options.command} writes no file: -o is for {', '.join(files[:-1])} and {files[-1]}"
     if options.output is not None and Path(options.output).is_dir():
         return f"'{options.output}' is a directory: -o is a file"
     return None

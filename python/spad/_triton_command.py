@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from . import triton as st
+from ._files import replace_file
 from ._program_command import function_at, joined, numbers, pairs, run, said, saved_at, shown, sizes, values
 
 
@@ -44,7 +45,7 @@ def _parser():
     parser.add_argument("--warps", type=int, help="(default: those of Triton, or of the configuration)")
     parser.add_argument("-D", dest="sizes", type=sizes, action="append", default=[], metavar="NAME=N",
                         help="a size, for what cannot stay symbolic")
-    parser.add_argument("-o", "--output", help="the file of a report; with several stages, one for each")
+    parser.add_argument("-o", "--output", help="the file of report, text or ttgir; with several stages, one for each: a_1.html ...")
     return parser
 
 
@@ -72,9 +73,12 @@ def _tell(kernel):
             print(f"spad triton: {text}", file=sys.stderr)
 
 
-def _save(kernel, output, stage, several):
-    path = saved_at(output, stage, several)
-    kernel.report().save(str(path))
+def _save(options, kernel, stage, several):
+    path = saved_at(options.output, stage, several)
+    if options.command == "report":
+        kernel.report().save(str(path))
+    else:
+        replace_file(path, _show(options.command, kernel)[0].encode())
     return path
 
 
@@ -103,8 +107,8 @@ def _answered(options, made):
     status, several = 0, len(made) > 1
     for stage, kernel in made:
         _tell(kernel)
-        if options.command == "report":
-            print(_save(kernel, options.output, stage, several))
+        if options.output is not None:
+            print(_save(options, kernel, stage, several))
         elif options.command != "compare":
             text, failed = _show(options.command, kernel)
             if several:
@@ -118,4 +122,4 @@ def _answered(options, made):
 
 def main(arguments):
     """The status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for wrong usage."""
-    return run("spad triton", _parser().parse_args(arguments), ("report",), _loaded, _answered, _told)
+    return run("spad triton", _parser().parse_args(arguments), ("report", "text", "ttgir"), _loaded, _answered, _told)

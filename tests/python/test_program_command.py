@@ -76,7 +76,9 @@ def test_files_that_are_not_asked_for(capsys, tmp_path, name, main):
                             (("report", "a.py:k", "-o", tmp_path), f"'{tmp_path}' is a directory: -o is a file"),
                             (("report", "a.py:k", "-o", "/"), "'/' is a directory: -o is a file")):
         assert said(capsys, main, *words) == f"{name}: {expected}\n"
-    assert said(capsys, main, "check", "a.py:k", "-o", "a.html").startswith(f"{name}: check writes no file: -o is for report")
+    files = {"spad triton": "report, text and ttgir", "spad tilelang": "report and tree"}[name]
+    for command in ("check", "plan", "sim", "compare"):
+        assert said(capsys, main, command, "a.py:k", "-o", "a.html") == f"{name}: {command} writes no file: -o is for {files}\n"
 
 
 @pytest.fixture
@@ -96,6 +98,19 @@ def test_reports_that_cannot_be_written(capsys, tmp_path, one_kernel):
             text = said(capsys, main, "report", kernel, "-o", path)
             assert text.startswith(f"{name}: {expected}") and text.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
+def test_texts_are_written(capsys, tmp_path, one_kernel):
+    for command, first in (("text", "kernel softmax on "), ("ttgir", "#blocked = #ttg.blocked")):
+        assert _triton_command.main([command, "a.py:k"]) == 0
+        printed = capsys.readouterr().out
+        assert first in printed
+        path = tmp_path / f"a.{command}"
+        assert _triton_command.main([command, "a.py:k", "-o", str(path)]) == 0
+        assert capsys.readouterr().out == f"{path}\n" and path.read_text() == printed
+        assert _triton_command.main([command, "a.py:k", "--stages", "2..3", "-o", str(path)]) == 0
+        assert capsys.readouterr().out == f"{tmp_path}/a_2.{command}\n{tmp_path}/a_3.{command}\n"
+        assert (tmp_path / f"a_3.{command}").read_text() == printed
 
 
 def test_kernels_that_cannot_be_shown(capsys, monkeypatch, one_kernel):

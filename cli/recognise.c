@@ -11,8 +11,8 @@ static const char cuda[] =
     "file (docs/kernel.md; examples/kernels/08_gemm_sm90.spad is a pipelined GEMM), and include "
     "the addresses that 'spad emit --lang cuda' prints";
 static const char python[] =
-    "a Python program: 'spad nki check FILE.py:KERNEL' takes NKI kernels; Triton, TileLang and "
-    "compilers call the package spad (docs/python.md)";
+    "a Python program: 'spad nki check', 'spad triton check' and 'spad tilelang check' take "
+    "FILE.py:KERNEL; others call the package spad (docs/python.md)";
 static const char source[] =
     "C or C++ source, which spad does not read: write down what the kernel does to memory as a "
     ".spad file (docs/kernel.md), and include the addresses that 'spad emit' prints";
@@ -24,6 +24,9 @@ static const char page[] = "an HTML page, perhaps a report of spad: open it in a
 static const char json[] =
     "JSON; of that, 'spad plan' reads traces of PyTorch's profiler, and reports written with "
     "'--data' are for other programs";
+static const char tree[] =
+    "a tree of a kernel that TileLang lowered: 'spad tilelang check' takes it, as do plan, sim and "
+    "report there";
 static const char packed[] = "a packed file; unpack it first";
 static const char sheet[] = "a spreadsheet: save it as CSV, which 'spad plan' reads";
 static const char wide[] = "text in UTF-16: save it as UTF-8";
@@ -64,9 +67,16 @@ static const struct opening {
 /* The most of a first line; a zero byte in it is no slip in a text. */
 enum { LOOKED_AT = 4096 };
 
+/* As json.dump writes them: reports and results of spad begin with other names. */
+static bool is_tree(const cli_text *text) {
+    static const char begin[] = "{\"format\": 1, \"name\": ";
+    return text->length >= sizeof begin - 1 && memcmp(text->bytes, begin, sizeof begin - 1) == 0;
+}
+
 /* The end of a sentence that starts "'FILE' is"; NULL: it may be one of ours. */
 static const char *recognise(const char *path, const cli_text *text) {
     const char *dot = strrchr(path, '.');
+    if (is_tree(text)) return tree;
     for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(dot, endings[i].ending) == 0) return endings[i].what;
     }

@@ -424,6 +424,13 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     return false;
 }
 
+/* The number of a name; what is no number is an error that says of which name. */
+static bool define_value(int64_t *out, const char *name, PyObject *value) {
+    if (PyIndex_Check(value)) return py_int(out, value);
+    PyErr_Format(PyExc_TypeError, "a whole number is needed for '%s', not %R", name, value);
+    return false;
+}
+
 /* From a copy: while a number is converted, its __index__ can change the dict. */
 bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dict) {
     *out = NULL;
@@ -441,7 +448,8 @@ bool py_defines(spad_define **out, size_t *count, PyObject **keep, PyObject *dic
     PyObject *key, *value;
     for (Py_ssize_t at = 0; fine && PyDict_Next(*keep, &at, &key, &value); *count += 1) {
         (*out)[*count].name = py_chars(key);
-        fine = (*out)[*count].name != NULL && py_int(&(*out)[*count].value, value);
+        fine = (*out)[*count].name != NULL &&
+               define_value(&(*out)[*count].value, (*out)[*count].name, value);
     }
     if (fine) return true;
     PyMem_Free(*out);

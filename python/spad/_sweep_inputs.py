@@ -140,7 +140,7 @@ def _places(word):
 def _read(path, mebibytes):
     try:
         return core._read(path, mebibytes)[0]
-    except UnicodeDecodeError:
+    except _spad.TextError:
         raise wrong(f"'{path}' is no text; a sweep takes kernels, TTGIR, CSV files, trees of TileLang and "
                     f"FILE.py:KERNEL") from None
     except OSError as error:

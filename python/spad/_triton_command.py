@@ -84,6 +84,8 @@ def _save(options, kernel, stage, several):
 
 def _loaded(options):
     """[(stage, kernel), ...], one for each number of stages."""
+    if options.kernel.endswith(".ttgir"):
+        raise ValueError(f"'{options.kernel}' is TTGIR, which `spad check {options.kernel}` takes, as do plan, sim and tune")
     function = function_at(options.kernel)
     return [(stage, st.load(function, options.signature, options.constexprs, target=options.target, num_stages=stage,
                             num_warps=options.warps, sizes=joined(options.sizes), config=options.config))
@@ -92,14 +94,14 @@ def _loaded(options):
 
 def _told(error, path):
     """As said; of Triton's compiler with the line of the kernel, of the function that the error is in."""
-    inner, found = error, None
+    inner, found, begin = error, None, "".join(f"{note}: " for note in getattr(error, "__notes__", []))
     while inner is not None:
         found = inner if getattr(inner, "node", None) is not None and getattr(inner, "src", None) else found
         inner = inner.__cause__
     if found is None:
-        return said(error, path)
+        return begin + said(error, path)
     line = found.src.splitlines()[found.node.lineno - 1].strip()
-    return f"{found.error_message or type(found).__name__}: {line}"
+    return f"{begin}{found.error_message or type(found).__name__}: {line}"
 
 
 def _answered(options, made):

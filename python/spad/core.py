@@ -55,7 +55,12 @@ def _read(path, mebibytes):
     import io
 
     content, name = _read_bytes(path, mebibytes)
-    return io.TextIOWrapper(content, encoding="utf-8").read(), name
+    try:
+        return io.TextIOWrapper(content, encoding="utf-8").read(), name
+    except UnicodeDecodeError as error:
+        wrong = _spad.TextError(f"'{name}' is no text in UTF-8: {error.reason} at byte {error.start}")
+        wrong.file = name
+        raise wrong from None
 
 
 # Floating-point types: bits of the exponent and of the fraction, the bias, and what the highest codes

@@ -91,7 +91,13 @@ def _compiled(function, signature, constexprs, target, options):
     _triton_function.check_options(chosen, CUDAOptions.__dataclass_fields__)
     types, constants, attributes = _triton_function.signature(wrapped, signature, {**tuned, **dict(constexprs or {})})
     source = _source(wrapped.function)(wrapped.function, types, constexprs=constants, attrs=attributes)
-    return triton.compile(source, target=GPUTarget("cuda", capability(target), 32), options=chosen)
+    chip = capability(target)
+    try:
+        return triton.compile(source, target=GPUTarget("cuda", chip, 32), options=chosen)
+    except Exception as error:  # Python shows the notes of an error below its text
+        name = getattr(wrapped.function, "__name__", "the kernel")
+        error.__notes__ = [*getattr(error, "__notes__", []), f"Triton {triton.__version__} failed to compile '{name}' for sm_{chip}"]
+        raise
 
 
 def _add(passes, name, manager, *arguments):
@@ -225,7 +231,8 @@ def _place_of(text, number):
 
 class TritonKernel(Kernel):
     """A Kernel with what Triton decided: ttgir, info, registers of a thread where it was compiled here (else
-    None), and bytes as {"triton": ..., "spad": ...}."""
+    None), and bytes as {"triton": ..., "spad": ...}. options: stages, warps, target and constants that it was compiled with,
+    {} where that is not known."""
 
     @classmethod
     def read(cls, text, file="<ttgir>", sizes=None, target=None):
@@ -239,7 +246,7 @@ class TritonKernel(Kernel):
             raise
         kernel = cls._of(made)
         kernel.ttgir, kernel.info, kernel.unplaced = text, info, None
-        kernel.sizes, kernel.registers = dict(sizes or {}), None
+        kernel.sizes, kernel.registers, kernel.options = dict(sizes or {}), None, {}
         return kernel
 
     def sim(self, layout=None, grid=0, registers=None, reused=None, cached=None, target=None, **options):
@@ -264,11 +271,30 @@ class TritonKernel(Kernel):
         kernel = Kernel.parse(made, "<kernel of a grid>", target=chip)
         return core.sim(kernel, True, grid=blocks, **options)  # the bytes of a block are those of its places
 
+    def _free(self):
+        """The same kernel without Triton's addresses."""
+        free = self.ttgir.replace("allocation.offset", "spad.offset").replace("ttg.shared =", "spad.shared =")
+        made = TritonKernel.read(free, self.file, self.sizes)
+        made.options = self.options
+        return made
+
+    def plan(self):
+        """The same kernel with places that spad chooses, which are proved for it: those of its layout(). None where no
+        such places were found."""
+        free = self._free()
+        layout = free.layout()
+        return free if layout.fits and free.check(layout).verdict.startswith("proved") else None
+
+    def report(self, timed=True):
+        """As of a Kernel; the title also has the number of stages, where it is known."""
+        shown = {**self.params, "stages": self.options.get("stages")}
+        facts = ", ".join(f"{name} = {value}" for name, value in shown.items() if value is not None)
+        return core.analyse(self, () if timed else ("sim",)).report(f"{self.name} ({facts})" if self.options else None)
+
     @property
     def bytes(self):
         """Bytes of shared memory: Triton's own (None without its passes) and those of our layout."""
-        free = self.ttgir.replace("allocation.offset", "spad.offset").replace("ttg.shared =", "spad.shared =")
-        layout = TritonKernel.read(free, self.file, self.sizes).layout()
+        layout = self._free().layout()
         ours = max((row["height"] for row in layout.spaces if row["space"] == "shared"), default=0)
         theirs = self.info["shared_bytes"]
         return {"triton": theirs if theirs >= 0 else None, "spad": ours}
@@ -286,6 +312,8 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     if hasattr(kernel, "asm"):
         text = kernel.asm["ttgir"]
     elif isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "\n" not in kernel):
+        if not os.fspath(kernel):
+            raise ValueError("'' is no TTGIR, and no path of a file")
         text, file = core._read(kernel, core._TEXT_MIB)
     elif isinstance(kernel, str):
         text = kernel
@@ -306,19 +334,44 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
             why = str(error)
     made = TritonKernel.read(text, file, sizes)
     made.unplaced = why
+    made.options = _options(kernel, {**({"config": options["config"]} if options.get("config") is not None else {}), **dict(constexprs or {})})
     if isinstance(getattr(kernel, "asm", None), dict):
         made.registers = _triton_grid.registers_of(kernel.asm.get("cubin", b""))
     return made
 
 
+def _options(compiled, constants):
+    """What a kernel was compiled with; {} for a text."""
+    metadata = getattr(compiled, "metadata", None)
+    names = {"stages": "num_stages", "warps": "num_warps", "target": "target"}
+    found = {name: getattr(metadata, field) for name, field in names.items() if hasattr(metadata, field)}
+    if "target" in found:
+        found["target"] = f"sm_{getattr(found['target'], 'arch', found['target'])}"
+    return {**found, **constants} if found else {}
+
+
+def _labels(kernels):
+    """What differs in how they were compiled, or their numbers and names where that does not tell them apart."""
+    keys = dict.fromkeys(key for kernel in kernels for key in kernel.options)
+    differ = [key for key in keys if len({str(kernel.options.get(key)) for kernel in kernels}) > 1]
+    labels = [", ".join(f"{key} = {kernel.options.get(key)}" for key in differ) for kernel in kernels]
+    if len({kernel.name for kernel in kernels}) == 1 and len(set(labels)) == len(labels) > 1:
+        return labels
+    return [f"{number}: {kernel.name}" for number, kernel in enumerate(kernels)]
+
+
 def compare(*kernels):
-    """A table: verdict, bytes of Triton and ours, and simulated time of each kernel."""
+    """A table: verdict, bytes of Triton and ours, and simulated time of each kernel. Kernels of one function are named
+    by what differs: stages = 3."""
+    for kernel in kernels:
+        if not isinstance(kernel, TritonKernel):
+            raise TypeError(f"compare takes what load gave, one after another: compare(k3, k4), not {kernel!r:.60}")
     rows = []
-    for number, kernel in enumerate(kernels):
+    for label, kernel in zip(_labels(kernels), kernels):
         try:
             sim = kernel.sim()
             time = sim.time_text(sim.makespan)
         except _spad.Error:
             time = None
-        rows.append((f"{number}: {kernel.name}", kernel.check().verdict, kernel.bytes["triton"], kernel.bytes["spad"], time))
+        rows.append((label, kernel.check().verdict, kernel.bytes["triton"], kernel.bytes["spad"], time))
     return beside(rows, "triton")

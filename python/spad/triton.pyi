@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from typing_extensions import Self
 
-from ._spad import Layout, Sim, Target
+from ._spad import Layout, Report, Sim, Target
 from .kernel import Kernel
 
 class _Info(TypedDict):
@@ -36,12 +36,15 @@ class TritonKernel(Kernel):
     unplaced: str | None
     sizes: dict[str, int]
     registers: int | None
+    options: dict[str, Any]
     @classmethod
     def read(cls, text: str, file: str = '<ttgir>', sizes: Mapping[str, int] | None = None,
              target: Target | str | None = None) -> Self: ...
     def sim(self, layout: Layout | bool | None = None, grid: int | tuple[int, ...] = 0, registers: int | None = None,
             reused: Mapping[str, int | tuple[int, int]] | None = None,
             cached: Mapping[str, tuple[int, int]] | None = None, target: Target | None = None, **options: Any) -> Sim: ...
+    def plan(self) -> TritonKernel | None: ...
+    def report(self, timed: bool = True) -> Report: ...
     @property
     def bytes(self) -> dict[str, int | None]: ...
 

@@ -13,5 +13,7 @@ for file in k.c k.cu k.txt picture wide.csv bytes empty; do
     spad emit $file
     spad check $file
 done
+printf '{"format": 1, "name": "main_kernel", "body": []}' >tree.json
+spad check tree.json
 for command in check sim tune fit; do spad $command table; done
 printf 'size\n' | spad check -

@@ -107,7 +107,7 @@ def test_texts_and_paths(tmp_path):
         assert report.save(path) == path
     refused(spad.ArgumentError, "has to end with one of .html", report.save, tmp_path / "picture")
     file.write_bytes(b"\xff\xfe")
-    refused(UnicodeDecodeError, "utf-8", spad.Kernel.load, file)
+    refused(spad.TextError, f"'{file}' is no text in UTF-8: invalid start byte at byte 0", spad.Kernel.load, file)
 
 
 def test_closed_and_freed_things():

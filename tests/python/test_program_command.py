@@ -50,6 +50,11 @@ def test_words_that_name_no_function(capsys, tmp_path, name, main):
         assert said(capsys, main, "check", word) == f"{name}: {expected}\n"
 
 
+def test_texts_of_triton_have_another_command(capsys):
+    assert said(capsys, _triton_command.main, "check", "a.ttgir") == (
+        "spad triton: 'a.ttgir' is TTGIR, which `spad check a.ttgir` takes, as do plan, sim and tune\n")
+
+
 @COMMANDS
 def test_options_that_cannot_be_read(capsys, name, main):
     for word, expected in (("n", "'n' is not NAME=VALUE"), ("n='x'", "the size 'n' is 'x', and no whole number of 64 bits"),
@@ -134,6 +139,8 @@ def test_errors_of_the_compiler_have_the_line_of_the_kernel():
     inner = failed("def inner(x):\n    tl.arange(0, x)\n", 2, "no power of 2", ValueError("no power of 2"))
     outer = failed("def outer():\n    inner(3)\n", 2, None, inner)
     assert _triton_command._told(outer, "a.py") == "no power of 2: tl.arange(0, x)"
+    outer.__notes__ = ["Triton 3.9.0 failed to compile 'outer' for sm_90"]
+    assert _triton_command._told(outer, "a.py") == "Triton 3.9.0 failed to compile 'outer' for sm_90: no power of 2: tl.arange(0, x)"
     assert _triton_command._told(failed("a\n", 1, None), "a.py") == "RuntimeError: a"
     assert _triton_command._told(AssertionError("num_warps must be a power of 2"), "a.py") == "AssertionError: num_warps must be a power of 2"
 
@@ -157,14 +164,15 @@ def plain(x):
 
 
 def test_kernels_that_triton_refuses(capsys, tmp_path):
-    pytest.importorskip("triton")
+    triton = pytest.importorskip("triton")
     path = tmp_path / "program.py"
     path.write_text(KERNELS)
     types_of_add = ("--signature", "x_ptr=*fp32:16,y_ptr=*fp32:16,n=i32:16")
+    failed = f"Triton {triton.__version__} failed to compile '%s' for sm_90: "
     for words, expected in (
-            (("add", *types_of_add, "--constexprs", "BLOCK=1000"), "arange's range must be a power of 2: i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"),
-            (("undefined", "--signature", "x_ptr=*fp32", "--constexprs", "BLOCK=8"), "NameError('nothing is not defined'): tl.store(x_ptr + nothing, 1)"),
-            (("add", *types_of_add, "--constexprs", "BLOCK=1024", "--warps", "3"), "AssertionError: num_warps must be a power of 2"),
+            (("add", *types_of_add, "--constexprs", "BLOCK=1000"), failed % "add" + "arange's range must be a power of 2: i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"),
+            (("undefined", "--signature", "x_ptr=*fp32", "--constexprs", "BLOCK=8"), failed % "undefined" + "NameError('nothing is not defined'): tl.store(x_ptr + nothing, 1)"),
+            (("add", *types_of_add, "--constexprs", "BLOCK=1024", "--warps", "3"), failed % "add" + "AssertionError: num_warps must be a power of 2"),
             (("add", *types_of_add, "--constexprs", "BLOCK=1024", "--target", ""), "'' is no chip that is known: sm_70, "),
             (("plain", *types_of_add), "'plain' is no function of Triton: it needs @triton.jit"),
             (("add", "--signature", "x_ptr=tensordesc<zz>"), "'tensordesc<zz>', the type of argument 'x_ptr', is no type of Triton: ")):

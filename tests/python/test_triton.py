@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -92,6 +93,45 @@ def test_bad_input():
         st.load(test_bad_input)
     with pytest.raises(OSError):
         st.load("nowhere.ttgir")
+    with pytest.raises(ValueError, match="'' is no TTGIR, and no path of a file"):
+        st.load("")
+
+
+def test_files_and_sizes_that_are_none(root, tmp_path):
+    path = tmp_path / "kernel.ttgir"
+    path.write_bytes(b"module \xff")
+    with pytest.raises(spad.TextError, match="kernel.ttgir' is no text in UTF-8: invalid start byte at byte 7"):
+        st.load(path)
+    with pytest.raises(TypeError, match="a whole number is needed for 'K', not '4096'"):
+        st.load(recorded(root, "matmul_tma_sm90_s3_v39"), sizes={"K": "4096"}, placed=False)
+
+
+def compiled(text, stages):
+    """As Triton gives a kernel that it compiled."""
+    target = types.SimpleNamespace(arch=80)
+    return types.SimpleNamespace(asm={"ttgir": text}, metadata=types.SimpleNamespace(num_stages=stages, num_warps=4, target=target))
+
+
+def test_kernels_side_by_side(root):
+    text = recorded(root, "softmax_sm80_s3_v39_placed")
+    k2, k3 = (st.load(compiled(text, stages)) for stages in (2, 3))
+    assert k3.options == {"stages": 3, "warps": 4, "target": "sm_80"} and st.load(text).options == {}
+    assert [row.split("  ")[0] for row in st.compare(k2, k3).splitlines()] == ["kernel", "stages = 2", "stages = 3"]
+    for same in ((k2, k2), (k2,), (k2, st.load(recorded(root, "experts_sm80_s3_v39_placed"), sizes={"K": 256}))):
+        assert [row.split()[0] for row in st.compare(*same).splitlines()[1:]] == ["0:", "1:"][:len(same)]
+    assert "stages = 3)</title>" in k3.report().html() and "stages" not in st.load(text).report().data["title"]
+    for wrong in ([k2, k3], "x"):
+        with pytest.raises(TypeError, match=r"compare takes what load gave, one after another: compare\(k3, k4\), not "):
+            st.compare(k2, wrong)
+
+
+def test_places_of_our_own(root):
+    k = st.load(recorded(root, "matmul_described_ws_sm90_s2_v36_placed"), sizes={"M": 1024, "N": 1024, "K": 1024})
+    made = k.plan()
+    assert made.check().verdict == "proved for all trip counts" and k.check().verdict == "wrong"
+    assert max(row["height"] for row in made.layout().spaces if row["space"] == "shared") == k.bytes["spad"]
+    wrong = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"K": 256}, placed=False)
+    assert wrong.plan() is None
 
 
 LOCATED = '''#smem = #ttg.shared_memory

@@ -5,7 +5,8 @@ from typing import Any, TypedDict
 
 from typing_extensions import Self
 
-from ._spad import Layout, Report, Sim, Target
+from ._spad import Layout, Sim, Target
+from .core import Report
 from .kernel import Kernel
 
 class _Info(TypedDict):

@@ -471,13 +471,34 @@ function liveLimit(s) {
   const bytes = Math.max(...sameName(s).map((o) => o.usable)), peak = Math.max(...sameName(s).map((o) => o.peak), 1);
   return { bytes, drawn: bytes >= 0 && (bytes <= 3 * peak || state.whole), times: bytes / peak };
 }
-function drawLiveLimit(c, g, limit, y) {
-  const narrow = plotWidth(c) < 420, text = "capacity " + bytesText(limit.bytes) + (y < 0 && !narrow ? ", " + plain(limit.times) + " times the peak" : "");
-  g.font = FONT; g.textAlign = "right";
-  const base = y < 0 && narrow ? 30 : Math.max(y - 4, 12); // below the name of the peak
-  g.fillStyle = palette.plot; g.globalAlpha = 0.85; g.fillRect(c.width_ - right - 8 - widthOf(g, text), base - 10, widthOf(g, text) + 4, 13);
-  g.globalAlpha = 1; g.fillStyle = palette.bad;
-  g.fillText(text, c.width_ - right - 6, base);
+// A text between x and x + width on the ground of the plot.
+function drawTag(g, tag, align) {
+  g.fillStyle = palette.plot; g.globalAlpha = 0.85; g.fillRect(tag.x - 2, tag.base - 10, tag.width + 4, 13);
+  g.globalAlpha = 1; g.fillStyle = palette.bad; g.textAlign = align;
+  g.fillText(tag.text, align === "right" ? tag.x + tag.width : tag.x, tag.base);
+}
+const apart = (a, b) => a.x + a.width + 6 < b.x || b.x + b.width + 6 < a.x || Math.abs(a.base - b.base) > 13;
+// Beside its mark, where there is room.
+function peakTag(c, g, px, py) {
+  const text = "live peak " + bytesText(c.space.peak), width = widthOf(g, text), toRight = px + 8 + width < left + plotWidth(c);
+  return { text, width, x: toRight ? px + 8 : Math.max(px - 8 - width, left + 2), base: py - 4, toRight };
+}
+// The capacity, in words that leave the name of the peak free: at the right or at the left of its line, or above the curve.
+// Where there is no room and no line, only the head of the memory says it.
+function limitTag(c, g, limit, y, peak, px) {
+  const short = "capacity " + bytesText(limit.bytes), base = Math.max(y - 4, 12), mark = { x: px - 5, width: 10, base: peak.base };
+  for (const text of y < 0 ? [short + ", " + plain(limit.times) + " times the peak", short] : [short]) {
+    const width = widthOf(g, text);
+    for (const x of [c.width_ - right - 6 - width, left + 6]) {
+      const tag = { text, width, x, base };
+      if (x >= left && apart(tag, peak) && apart(tag, mark)) return tag;
+    }
+  }
+  return y < 0 ? null : { text: short, width: widthOf(g, short), x: c.width_ - right - 6 - widthOf(g, short), base: y + 13 };
+}
+function drawLiveLimit(c, g, limit, y, peak, px) {
+  const tag = limitTag(c, g, limit, y, peak, px);
+  if (tag) drawTag(g, tag, "right");
   if (y < 0) return;
   g.strokeStyle = palette.bad; g.lineWidth = 1; g.setLineDash([6, 4]);
   g.beginPath(); g.moveTo(left, Math.round(y) + 0.5); g.lineTo(c.width_ - right, Math.round(y) + 0.5); g.stroke();
@@ -492,17 +513,13 @@ function drawLive(c, g) {
   traceLive(c, g, y, base);
   g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
   g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
-  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1);
   const px = X(c, s.peakTime), py = y(s.peak);
+  g.font = FONT;
+  const tag = peakTag(c, g, px, py);
+  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1, tag, px);
   g.fillStyle = palette.bad;
   g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
-  g.font = FONT;
-  const label = "live peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
-  g.textAlign = toRight ? "left" : "right";
-  g.fillStyle = palette.plot; g.globalAlpha = 0.85;
-  g.fillRect(px + (toRight ? 6 : -10 - widthOf(g, label)), py - 14, widthOf(g, label) + 4, 13);
-  g.globalAlpha = 1; g.fillStyle = palette.bad;
-  g.fillText(label, px + (toRight ? 8 : -8), py - 4);
+  drawTag(g, tag, tag.toRight ? "left" : "right");
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
   const step = niceStep(most, 3, true);

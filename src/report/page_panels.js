@@ -532,7 +532,7 @@ function buildSource() {
   sourceLines = [];
   for (const report of reports) {
     if (report.far && !report.opened) {
-      const open = () => { report.opened = true; buildSource(); };
+      const open = () => { report.opened = true; buildSource(); showFirstFault(); };
       out.push(element("button", { onclick: open, title: clean(report.file) }, "show " + clean(report.file).split("/").pop()));
       continue;
     }
@@ -553,13 +553,20 @@ function buildSource() {
 // Scrolls the source alone, not the page around it.
 function scrollInside(row) {
   const pane = row.parentElement, top = row.offsetTop - pane.offsetTop;
-  if (top < pane.scrollTop || top + row.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 2;
+  if (top < pane.scrollTop || top + row.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = top - pane.clientHeight / 3;
 }
 function markLines(scroll) {
   for (const entry of sourceLines) {
     const on = entry.line === state.line;
     entry.row.classList.toggle("mark", on);
     if (on && scroll) scrollInside(entry.row);
+  }
+}
+// A page with findings opens at the line of the first one that has a line.
+function showFirstFault() {
+  for (const report of reports) {
+    const finding = report.findings.find((f) => f.line > 0), entry = finding && sourceLines.find((e) => e.report === report && e.line === finding.line);
+    if (entry) { scrollInside(entry.row); return; }
   }
 }
 function setLine(line, scroll) {

@@ -396,6 +396,7 @@ addEventListener("scroll", () => { if (state.at) lookAway(); }, { passive: true 
 addEventListener("beforeprint", resize);
 new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
 applyLink();
+if (!(state.line > 0)) showFirstFault(); // after what the address says, and the heights that it leads to
 addEventListener("hashchange", applyLink);
 
 // For scripts and tests: what is where on the canvases, in pixels of the page.

@@ -4,21 +4,71 @@
  * about is red, and an arrow goes from an arrival to the wait that it lets go on. Plain markup, so
  * that it is there without JavaScript; colours are those of the page (page.css).
  */
+#include <string.h>
+
+#include "base/assert.h"
 #include "report/html.h"
 
 /* Pixels. */
 enum {
     NAMES_WIDTH = 118,
     LEFT_EDGE = 12,
-    COLUMN_WIDTH = 120,
-    STEP_WIDTH = 104,
+    COLUMN_GAP = 16,
+    STEP_WIDTH = 88, /* at least */
+    STEP_MARGIN = 8,
+    STEP_LETTERS = 30, /* at most */
     ROW_HEIGHT = 54,
     STEP_HEIGHT = 38,
     TOP_EDGE = 8
 };
 
-static int step_x(const spad__witness_step *step) {
-    return LEFT_EDGE + (int)step->column * COLUMN_WIDTH;
+/* Where columns begin; the last one is where the picture ends. As wide as its longest text each. */
+typedef struct columns {
+    int begin[SPAD__WITNESS_STEPS + 1];
+} columns;
+
+/* At least what a letter of 12 pixels takes in the fonts that a browser may have. */
+static int letter_width(unsigned char c) {
+    if (c >= 0x80) return c >= 0xC0 ? 12 : 0; /* the bytes after the first one of a letter */
+    if (strchr("mwMW%@", c) != NULL) return 12;
+    if (strchr("fijlrtI[](){}|.,:;'!/ ", c) != NULL) return 5;
+    return c >= 'A' && c <= 'Z' ? 9 : 8;
+}
+
+static int text_width(const char *text) {
+    int width = 0;
+    size_t letters = 0;
+    for (; *text != '\0'; text++) {
+        const int own = letter_width((unsigned char)*text);
+        width += own;
+        letters += own > 0;
+    }
+    return letters <= STEP_LETTERS ? width : STEP_LETTERS * 8;
+}
+
+static columns find_columns(const spad__witness *w) {
+    columns made = {.begin = {LEFT_EDGE}};
+    int widths[SPAD__WITNESS_STEPS] = {0};
+    spad__assert(w->columns <= SPAD__WITNESS_STEPS);
+    for (size_t i = 0; i < w->step_count; i++) {
+        const spad__witness_step *step = &w->steps[i];
+        const int text = text_width(step->text), where = text_width(step->where);
+        const int width = 2 * STEP_MARGIN + (text > where ? text : where);
+        if (width > widths[step->column]) widths[step->column] = width;
+    }
+    for (int32_t i = 0; i < w->columns; i++) {
+        const int width = widths[i] > STEP_WIDTH ? widths[i] : STEP_WIDTH;
+        made.begin[i + 1] = made.begin[i] + width + COLUMN_GAP;
+    }
+    return made;
+}
+
+static int step_x(const columns *at, const spad__witness_step *step) {
+    return at->begin[step->column];
+}
+
+static int step_end(const columns *at, const spad__witness_step *step) {
+    return at->begin[step->column + 1] - COLUMN_GAP;
 }
 
 static int step_y(const spad__witness_step *step) {
@@ -36,10 +86,11 @@ static const char *step_class(const spad__witness_step *step) {
     return "other";
 }
 
-static void write_step(spad__out *out, const spad__witness_step *step) {
-    const int x = step_x(step);
+static void write_step(spad__out *out, const columns *at, const spad__witness_step *step) {
+    const int x = step_x(at, step);
     const int y = step_y(step);
-    const int middle = x + STEP_WIDTH / 2;
+    const int width = step_end(at, step) - x;
+    const int middle = x + width / 2;
     spad__out_format(out, "<g class=\"step %s\"><title>", step_class(step));
     spad__out_markup(out, step->text, 0);
     if (step->where[0] != '\0') spad__out_string(out, ", ");
@@ -48,21 +99,21 @@ static void write_step(spad__out *out, const spad__witness_step *step) {
     spad__out_format(out,
                      "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>"
                      "<text x=\"%d\" y=\"%d\">",
-                     x, y, STEP_WIDTH, STEP_HEIGHT, middle, y + (step->where[0] ? 16 : 23));
-    spad__out_markup(out, step->text, 15);
+                     x, y, width, STEP_HEIGHT, middle, y + (step->where[0] ? 16 : 23));
+    spad__out_markup(out, step->text, STEP_LETTERS);
     if (step->where[0] != '\0') {
         spad__out_format(out, "</text><text class=\"where\" x=\"%d\" y=\"%d\">", middle, y + 31);
-        spad__out_markup(out, step->where, 16);
+        spad__out_markup(out, step->where, STEP_LETTERS);
     }
     spad__out_string(out, "</text></g>\n");
 }
 
-static void write_arrow(spad__out *out, const spad__witness *w, const spad__witness_arrow *arrow,
-                        size_t number) {
+static void write_arrow(spad__out *out, const columns *at, const spad__witness *w,
+                        const spad__witness_arrow *arrow, size_t number) {
     const spad__witness_step *from = &w->steps[arrow->from];
     const spad__witness_step *to = &w->steps[arrow->to];
-    const int x1 = step_x(from) + STEP_WIDTH;
-    const int x2 = step_x(to) - 3;
+    const int x1 = step_end(at, from);
+    const int x2 = step_x(at, to) - 3;
     const int y1 = step_y(from) + STEP_HEIGHT / 2;
     const int y2 = step_y(to) + STEP_HEIGHT / 2;
     const int bend = x2 - x1 > 48 ? (x2 - x1) / 2 : 24;
@@ -106,7 +157,8 @@ static const char *last_words(spad_finding_code code) {
 }
 
 static void write_witness(spad__out *out, const spad__witness *w, size_t number) {
-    const int width = LEFT_EDGE + (int)w->columns * COLUMN_WIDTH;
+    const columns at = find_columns(w);
+    const int width = at.begin[w->columns];
     const int height = 2 * TOP_EDGE + (int)w->row_count * ROW_HEIGHT;
     spad__out_string(out, "<figure><figcaption><span class=\"tag error\">");
     spad__out_string(out, spad_finding_name(w->code));
@@ -123,8 +175,8 @@ static void write_witness(spad__out *out, const spad__witness *w, size_t number)
                      "</marker></defs>\n",
                      width, height, width, height, number);
     write_rails(out, w, width);
-    for (size_t i = 0; i < w->arrow_count; i++) write_arrow(out, w, &w->arrows[i], number);
-    for (size_t i = 0; i < w->step_count; i++) write_step(out, &w->steps[i]);
+    for (size_t i = 0; i < w->arrow_count; i++) write_arrow(out, &at, w, &w->arrows[i], number);
+    for (size_t i = 0; i < w->step_count; i++) write_step(out, &at, &w->steps[i]);
     spad__out_string(
         out, "</svg></div></div>\n<p class=\"muted\">rows: agents and their units; time goes "
              "to the right; arrow: lets a wait go on; dashed arrow: has come, "

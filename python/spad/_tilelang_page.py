@@ -11,6 +11,12 @@ from . import core
 from ._files import replace_file
 
 
+_STYLE = ("body{font:14px/1.4 sans-serif;margin:1em;overflow-wrap:anywhere}h1{font-size:18px}h2{font-size:16px}p{margin:.6em 0}"
+          "ul{margin:.4em 0;padding-left:1.4em}table{border-collapse:collapse}th,td{text-align:right;padding:1px 0 1px 1.2em;font-weight:normal}"
+          "th{color:#57606a}th:first-child,td:first-child{text-align:left;padding-left:0}"
+          "@media(max-width:600px){body{margin:.5em}th,td{padding-left:.7em}}iframe{box-sizing:border-box;width:100%;height:80vh;border:1px solid #999}")
+
+
 def shared_bytes(layout):
     """Bytes of shared memory that a layout takes, mbarriers aside: of a cluster, those of the block with most."""
     return max((_without_mbarriers(space["buffers"]) for space in _shared(layout)), default=0)
@@ -64,8 +70,7 @@ class Page:
     def text(self):
         """The page as text."""
         data = self.data
-        lines = [f"{data['kernel']} on {data['target']}, lowered by TileLang {data['version']}: "
-                 f"{'x'.join(map(str, data['threads']))} threads, {data['agents']} warps that do something", ""]
+        lines = [f"{data['kernel']} {_about(data)}", ""]
         lines.append(f"{'buffer':24} {'bytes':>9} {'align':>6} {'TileLang':>9} {'spad':>9}")
         for row in data["buffers"]:
             lines.append(f"{row['name']:24} {row['bytes']:>9} {row['align']:>6} {_place(row['tilelang']):>9} "
@@ -73,22 +78,33 @@ class Page:
         total = data["bytes"]
         lines.append(f"{'all, without mbarriers':24} {'':>9} {'':>6} {total['tilelang']:>9} {total['spad']:>9}")
         for who, check in (("TileLang", self.theirs), ("spad", self.ours)):
-            lines += ["", f"layout of {who}: {check.verdict}" + (f": {check.reason}" if check.reason else "")]
-            lines += _finding_lines(check)
+            lines += ["", f"layout of {who}: {_verdict(check)}"]
+            lines += [f"    {line}" for line in _finding_lines(check)]
         lines += ["", "approximations:" if data["approximations"] else "approximations: no access is approximated"]
-        lines += [f"    {row['what']}: {row['why']} ({', '.join(row['agents'])})" for row in data["approximations"]]
+        lines += [f"    {line}" for line in _approximation_lines(data)]
         return "\n".join(lines) + "\n"
 
     def html(self):
         """The page with a report of each layout in it."""
         reports = [("TileLang", self._kernel.analyse().report()),
                    ("spad", (self.planned or self._kernel.release()).analyse().report())]
-        parts = [f"<!doctype html><meta charset=\"utf-8\"><title>{html.escape(self._tree['name'])}</title>"
-                 "<style>body{font:14px sans-serif;margin:1em}iframe{width:100%;height:80vh;border:1px solid #999}</style>",
-                 f"<pre>{html.escape(self.text())}</pre>"]
+        parts = [f"<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+                 f"<title>{html.escape(self._tree['name'])}</title><style>{_STYLE}</style>", *self._head()]
         for who, report in reports:
             parts.append(f"<h2>Layout of {who}</h2><iframe srcdoc=\"{html.escape(report.html(), quote=True)}\"></iframe>")
         return "\n".join(parts) + "\n"
+
+    def _head(self):
+        """What text() has, as markup that fits into a window of any width."""
+        data, cells = self.data, [("buffer", "bytes", "align", "TileLang", "spad")]
+        cells += [(row["name"], row["bytes"], row["align"], _place(row["tilelang"]), _place(row["spad"])) for row in data["buffers"]]
+        cells.append(("all, without mbarriers", "", "", data["bytes"]["tilelang"], data["bytes"]["spad"]))
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(str(cell))}' for cell in row)}" for row in cells).replace("td>", "th>", 5)
+        yield f"<h1>{html.escape(data['kernel'])}</h1><p>{html.escape(_about(data))}</p><table>{rows}</table>"
+        for who, check in (("TileLang", self.theirs), ("spad", self.ours)):
+            yield f"<p><b>layout of {who}: {html.escape(_verdict(check))}</b></p>{_list(_finding_lines(check))}"
+        lines = _approximation_lines(data)
+        yield f"<p><b>approximations:</b>{'' if lines else ' no access is approximated'}</p>{_list(lines)}"
 
     def save(self, path):
         """Writes a file; its ending says what: .html, .txt or .json."""
@@ -113,8 +129,25 @@ def _finding_lines(check):
     for finding in check.findings:
         if finding.severity != "advice":
             alike.setdefault((finding.severity, finding.code, re.sub(r"\d[\d,]*", "#", finding.message)), []).append(finding)
-    return [f"    {severity}: {found[0].message} [{code}]" + (f", and {len(found) - 1} more like it" if len(found) > 1 else "")
+    return [f"{severity}: {found[0].message} [{code}]" + (f", and {len(found) - 1} more like it" if len(found) > 1 else "")
             for (severity, code, _), found in alike.items()]
+
+
+def _about(data):
+    return (f"on {data['target']}, lowered by TileLang {data['version']}: {'x'.join(map(str, data['threads']))} threads, "
+            f"{data['agents']} warps that do something")
+
+
+def _verdict(check):
+    return check.verdict + (f": {check.reason}" if check.reason else "")
+
+
+def _approximation_lines(data):
+    return [f"{row['what']}: {row['why']} ({', '.join(row['agents'])})" for row in data["approximations"]]
+
+
+def _list(lines):
+    return f"<ul>{''.join(f'<li>{html.escape(line)}' for line in lines)}</ul>" if lines else ""
 
 
 def _place(at):

@@ -3,9 +3,11 @@
 
 import copy
 import inspect
+import html
 import json
 import os
 import random
+import re
 
 import pytest
 
@@ -209,6 +211,10 @@ def test_the_page(tmp_path):
         assert page.save(tmp_path / f"page.{ending}")
     made = (tmp_path / "page.html").read_text()
     assert made.count("<iframe") == 2 and "layout of TileLang" in made
+    head = made[:made.index("<h2>")]  # lines that a window can break, and a table: nothing as wide as its longest line
+    assert "<pre" not in head and 'name="viewport"' in head and "<tr><th>buffer<th>bytes<th>align<th>TileLang<th>spad<tr><td>" in head
+    words = " ".join(html.unescape(re.sub("<[^>]*>", " ", head.partition("</style>")[2])).split())
+    assert words == " ".join(text.replace("\n    ", " ").split()), words
     assert json.loads((tmp_path / "page.json").read_text())["bytes"] == {"tilelang": 40960, "spad": 40960}
     with pytest.raises(spad.ArgumentError, match="has to end with"):
         page.save(tmp_path / "page.png")

@@ -478,26 +478,29 @@ function drawTag(g, tag, align) {
   g.fillText(tag.text, align === "right" ? tag.x + tag.width : tag.x, tag.base);
 }
 const apart = (a, b) => a.x + a.width + 6 < b.x || b.x + b.width + 6 < a.x || Math.abs(a.base - b.base) > 13;
-// Beside its mark, where there is room.
-function peakTag(c, g, px, py) {
-  const text = "live peak " + bytesText(c.space.peak), width = widthOf(g, text), toRight = px + 8 + width < left + plotWidth(c);
-  return { text, width, x: toRight ? px + 8 : Math.max(px - 8 - width, left + 2), base: py - 4, toRight };
+// A mark at the peak, and its name beside it where there is room: both as tags, for others to keep away from.
+function drawPeak(c, g, words, px, py) {
+  const text = words + bytesText(c.space.peak), width = widthOf(g, text), toRight = px + 8 + width < left + plotWidth(c);
+  const tag = { text, width, x: toRight ? px + 8 : Math.max(px - 8 - width, left + 2), base: py - 4 };
+  drawTag(g, tag, toRight ? "left" : "right");
+  g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
+  return [tag, { x: px - 5, width: 10, base: tag.base }];
 }
 // The capacity, in words that leave the name of the peak free: at the right or at the left of its line, or above the curve.
 // Where there is no room and no line, only the head of the memory says it.
-function limitTag(c, g, limit, y, peak, px) {
-  const short = "capacity " + bytesText(limit.bytes), base = Math.max(y - 4, 12), mark = { x: px - 5, width: 10, base: peak.base };
+function limitTag(c, g, limit, y, others) {
+  const short = "capacity " + bytesText(limit.bytes), base = Math.max(y - 4, 12);
   for (const text of y < 0 ? [short + ", " + plain(limit.times) + " times the peak", short] : [short]) {
     const width = widthOf(g, text);
     for (const x of [c.width_ - right - 6 - width, left + 6]) {
       const tag = { text, width, x, base };
-      if (x >= left && apart(tag, peak) && apart(tag, mark)) return tag;
+      if (x >= left && others.every((other) => apart(tag, other))) return tag;
     }
   }
   return y < 0 ? null : { text: short, width: widthOf(g, short), x: c.width_ - right - 6 - widthOf(g, short), base: y + 13 };
 }
-function drawLiveLimit(c, g, limit, y, peak, px) {
-  const tag = limitTag(c, g, limit, y, peak, px);
+function drawLiveLimit(c, g, limit, y, others) {
+  const tag = limitTag(c, g, limit, y, others);
   if (tag) drawTag(g, tag, "right");
   if (y < 0) return;
   g.strokeStyle = palette.bad; g.lineWidth = 1; g.setLineDash([6, 4]);
@@ -513,13 +516,9 @@ function drawLive(c, g) {
   traceLive(c, g, y, base);
   g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
   g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
-  const px = X(c, s.peakTime), py = y(s.peak);
   g.font = FONT;
-  const tag = peakTag(c, g, px, py);
-  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1, tag, px);
-  g.fillStyle = palette.bad;
-  g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
-  drawTag(g, tag, tag.toRight ? "left" : "right");
+  const tags = drawPeak(c, g, "live peak ", X(c, s.peakTime), y(s.peak));
+  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1, tags);
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
   const step = niceStep(most, 3, true);

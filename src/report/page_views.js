@@ -234,22 +234,15 @@ function drawStacked(c, g) {
     g.globalAlpha = 1;
   }
   drawBandNames(c, g, stack, xs, y);
-  if (!c.all) drawStackPeak(c, g, y);
-  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1);
+  g.font = FONT;
+  const tags = c.all ? [] : drawPeak(c, g, "peak ", X(c, c.space.peakTime), y(c.space.peak));
+  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1, tags);
   g.restore();
   g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, 0.5, plotWidth(c) - 1, base - 1);
   const step = niceStep(most, 5, true);
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
   for (let v = 0; v <= most; v += step) if (y(v) < base - 10 || v === 0) g.fillText(tickText(v, step), left - 8, v === 0 ? base : y(v) + 4);
   drawTimeAxis(c, g, base);
-}
-function drawStackPeak(c, g, y) {
-  const s = c.space, x = X(c, s.peakTime), at = y(s.peak), label = "peak " + bytesText(s.peak), toRight = x < left + plotWidth(c) - 110;
-  g.font = FONT; g.textAlign = toRight ? "left" : "right";
-  g.fillStyle = palette.plot; g.globalAlpha = 0.85; g.fillRect(x + (toRight ? 6 : -10 - widthOf(g, label)), at - 14, widthOf(g, label) + 4, 13);
-  g.globalAlpha = 1; g.fillStyle = palette.bad;
-  g.beginPath(); g.moveTo(x, at); g.lineTo(x - 5, at - 8); g.lineTo(x + 5, at - 8); g.closePath(); g.fill();
-  g.fillText(label, x + (toRight ? 8 : -8), at - 4);
 }
 // A name in its area, where that stays high enough for as long as the name is.
 function drawBandNames(c, g, { times, list, values }, xs, y) {

@@ -97,7 +97,7 @@ function drawBoth(c, g) {
     if (part === 1) g.fill();
     g.globalAlpha = 1; g.strokeStyle = part === 1 ? palette.accent : palette.text; g.lineWidth = 1.4; g.setLineDash(part === 1 ? [] : [5, 3]); g.stroke(); g.setLineDash([]);
   }
-  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1);
+  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1, []);
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
   const step = niceStep(most, 3, true);

@@ -500,6 +500,7 @@ function limitTag(c, g, limit, y, others) {
   return y < 0 ? null : { text: short, width: widthOf(g, short), x: c.width_ - right - 6 - widthOf(g, short), base: y + 13 };
 }
 function drawLiveLimit(c, g, limit, y, others) {
+  g.font = FONT;
   const tag = limitTag(c, g, limit, y, others);
   if (tag) drawTag(g, tag, "right");
   if (y < 0) return;

@@ -400,6 +400,7 @@ static const spad__mlir_op *find_module(spad__ttgir *t) {
         SPAD__MLIR_FAULT(m, 0, "no module: expected TTGIR, as Triton prints it");
         return NULL;
     }
+    if (!spad__ttgir_is_new_dialect(t)) return NULL;
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
     t->function = ttgir_find_function(m, body->first_op);
     if (!spad__ttgir_list_functions(t, body->first_op)) {
@@ -411,6 +412,7 @@ static const spad__mlir_op *find_module(spad__ttgir *t) {
                          "a module without a function of Triton ('tt.func')");
         return NULL;
     }
+    if (!spad__ttgir_is_not_ttir(t)) return NULL;
     return &m->ops.items[module];
 }
 
@@ -420,9 +422,7 @@ static spad_status set_target(spad__ttgir *t, const spad__mlir_op *module, const
     size_t engine, space;
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
-            SPAD__MLIR_FAULT(t->m, module->name,
-                             "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
-                             "Triton 3.3 have another dialect); name one");
+            SPAD__MLIR_FAULT(t->m, module->name, "no chip: 'ttg.target' is missing; name one");
             return SPAD_ERR_SYNTAX;
         }
         const spad_status found = spad_target_find(&t->target, chip, error);

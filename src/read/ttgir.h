@@ -21,6 +21,7 @@
  *     ttgir_local.c   which buffers are declared in a loop
  *     ttgir_expr.c    numbers, conditions and parameters of the kernel
  *     ttgir_emit.c    the kernel, through its builder
+ *     ttgir_dialect.c texts that are no TTGIR
  *     ttgir.c         the public call
  *
  * A function is run once with expressions for its numbers (scalar.c). Loops stay loops. If
@@ -406,6 +407,13 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
 void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
 /* Makes the name one that no other thing has. False: no memory. */
 bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix);
+
+/* ---- texts that are something else --------------------------------------------------- */
+
+/* False: a fault says that the text is of a version of Triton with another dialect. */
+bool spad__ttgir_is_new_dialect(const spad__ttgir *t);
+/* False: a fault says that it is TTIR, which the compiler makes TTGIR of. */
+bool spad__ttgir_is_not_ttir(const spad__ttgir *t);
 
 /* ---- numbers from memory ------------------------------------------------------------ */
 

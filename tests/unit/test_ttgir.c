@@ -326,9 +326,8 @@ static void other_texts_are_refused(void **state) {
         {"module {\n}\n", "a module without a function of Triton ('tt.func')"},
         {"module {\n  llvm.func @f() {\n  }\n}\n",
          "a module without a function of Triton ('tt.func')"},
-        {"module {\n  tt.func @f() {\n  }\n}\n", "no chip: 'ttg.target' is missing (TTIR has none, "
-                                                 "and texts before Triton 3.3 have another "
-                                                 "dialect); name one"},
+        {"module attributes {\"ttg.num-warps\" = 4 : i32} {\n  tt.func @f() {\n  }\n}\n",
+         "no chip: 'ttg.target' is missing; name one"},
         {"module attributes {ttg.target = \"hip:gfx942\"} {\n  tt.func @f() {\n  }\n}\n",
          "a target of another vendor: only those of NVIDIA are known"},
         {"module attributes {ttg.target = \"cuda:90\"} {\n  tt.func @f() {\n",

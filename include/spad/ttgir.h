@@ -47,7 +47,7 @@ typedef struct spad_ttgir_info {
 SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
 
 /**
- * Reads the first public function of a module. Options as for spad_kernel_parse; a define gives an
+ * Reads the public function of a module; several are a fault. Options as for spad_kernel_parse; a define gives an
  * integer argument of the function its value (4096 where none exists), or a parameter of the
  * kernel; `program_id` (`_x`, `_y`, `_z`) and `num_programs` say which block of the grid it is (0
  * of 128). `target` replaces the chip that the module names. Locations are those of the text, and

@@ -40,16 +40,56 @@ bool spad_ttgir_detect(const char *text, size_t length) {
 
 /* ---- the module ---------------------------------------------------------------------- */
 
-/* The first public function, or the first one, in a region. */
-static int32_t ttgir_find_function(const spad__mlir *m, int32_t first) {
-    int32_t found = -1;
-    for (int32_t op = first; op >= 0; op = m->ops.items[op].next) {
+/* How a function is seen from outside: 2 for "public", 1 where nothing is said, 0 for "private". */
+static int visibility_of(const spad__mlir *m, const spad__mlir_op *function) {
+    const uint32_t at = spad__mlir_attribute(m, function, "sym_visibility");
+    if (spad__mlir_is(m, function->name + 1, "public")) return 2;
+    if (spad__mlir_is(m, function->name + 1, "private")) return 0;
+    return at == 0 ? 1 : spad__mlir_is(m, at, "\"private\"") ? 0 : 2;
+}
+
+/* The next function of this visibility, from an operation of a region on; -1: none. */
+static int32_t next_function(const spad__mlir *m, int32_t op, int visibility) {
+    for (; op >= 0; op = m->ops.items[op].next) {
         const spad__mlir_op *o = &m->ops.items[op];
         if (!spad__mlir_named(m, o, "tt.func") || o->first_region < 0) continue;
-        if (spad__mlir_is(m, o->name + 1, "public")) return op;
-        if (found < 0) found = op;
+        if (visibility_of(m, o) == visibility) return op;
     }
-    return found;
+    return -1;
+}
+
+/* Several kernels in one text: no one of them is meant. */
+static void refuse_functions(spad__ttgir *t, int32_t first, int32_t second, int visibility) {
+    const spad__mlir *m = t->m;
+    char names[160] = "";
+    size_t used = 0, count = 0;
+    for (int32_t op = first; op >= 0; op = next_function(m, m->ops.items[op].next, visibility)) {
+        const uint32_t symbol = spad__ttgir_symbol(t, &m->ops.items[op]);
+        const uint32_t shown = symbol != 0 ? symbol : m->ops.items[op].name;
+        const uint32_t length = m->tokens.items[shown].length;
+        if (count++ < 4) {
+            used = spad__append(names, sizeof names, used, "%s%.*s", used > 0 ? ", " : "",
+                                (int)(length < 32 ? length : 32), spad__mlir_text(m, shown));
+        }
+    }
+    SPAD__MLIR_FAULT(m, m->ops.items[second].name,
+                     "%zu public functions (%s%s): a text with one kernel is read; leave the "
+                     "others out, or make them private",
+                     count, names, count > 4 ? ", ..." : "");
+}
+
+/* The public function of a region, or the one of which nothing is said, or the first private one;
+ * -1: none, or with a fault several. */
+static int32_t ttgir_find_function(spad__ttgir *t, int32_t first) {
+    for (int visibility = 2; visibility >= 0; visibility--) {
+        const int32_t found = next_function(t->m, first, visibility);
+        if (found < 0) continue;
+        const int32_t second = next_function(t->m, t->m->ops.items[found].next, visibility);
+        if (second < 0 || visibility == 0) return found;
+        refuse_functions(t, found, second, visibility);
+        return -1;
+    }
+    return -1;
 }
 
 static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_info *info,
@@ -402,12 +442,13 @@ static const spad__mlir_op *find_module(spad__ttgir *t) {
     }
     if (!spad__ttgir_is_new_dialect(t)) return NULL;
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
-    t->function = ttgir_find_function(m, body->first_op);
+    t->function = ttgir_find_function(t, body->first_op);
     if (!spad__ttgir_list_functions(t, body->first_op)) {
         m->out_of_memory = true;
         return NULL;
     }
     if (t->function < 0) {
+        if (spad_diagnostics_count(m->diagnostics) > 0) return NULL;
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
         return NULL;

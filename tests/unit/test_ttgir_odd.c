@@ -80,6 +80,9 @@ static void texts_of_other_kinds(void **state) {
 #define MODULE(attributes) \
     "module attributes {" attributes "} {\n  tt.func @f() {\n    tt.return\n  }\n}\n"
 
+#define OPEN_80 "module attributes {ttg.target = \"cuda:80\"} {\n"
+#define FUNCTION(name) "  tt.func " name "() {\n    tt.return\n  }\n"
+
 static void modules(void **state) {
     (void)state;
     static const fault faults[] = {
@@ -90,6 +93,12 @@ static void modules(void **state) {
         {MODULE("ttg.target = \"cuda:90000000000000000000000000000000\""),
          "a target of another vendor"},
         {"module {\n  tt.func private @f()\n}\n", "a module without a function of Triton"},
+        {OPEN_80 FUNCTION("public @a") FUNCTION("private @b") FUNCTION("public @c") "}\n",
+         "2 public functions (@a, @c): a text with one kernel is read; leave the others out, or "
+         "make "
+         "them private"},
+        {OPEN_80 FUNCTION("@a") FUNCTION("") FUNCTION("@c") FUNCTION("@d") FUNCTION("@e") "}\n",
+         "5 public functions (@a, tt.func, @c, @d, ...): a text with one kernel is read"},
     };
     static const sample list[] = {
         {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 0 : i32"), {"kernel f on sm_90"}},
@@ -98,9 +107,15 @@ static void modules(void **state) {
         {"\"builtin.module\"() ({\n  tt.func @a() {\n  }\n  tt.func @b() {\n  }\n  tt.func public "
          "@c() {\n  }\n}) {ttg.target = \"cuda:80\"} : () -> ()\n",
          {"kernel c on sm_80"}},
-        {"foo.bar\nmodule attributes {ttg.target = \"cuda:80\"} {\n  tt.func @a() {\n  }\n  "
-         "tt.func "
-         "@b() {\n  }\n}\n",
+        {"foo.bar\nmodule attributes {ttg.target = \"cuda:80\"} {\n  tt.func private @a() {\n  }\n"
+         "  tt.func @b() {\n  }\n}\n",
+         {"kernel b on sm_80"}},
+        {"module attributes {ttg.target = \"cuda:80\"} {\n  \"tt.func\"() "
+         "<{sym_name = \"a\", sym_visibility = \"private\"}> ({\n  }) : () -> ()\n"
+         "  tt.func @b() {\n  }\n}\n",
+         {"kernel b on sm_80"}},
+        {"module attributes {ttg.target = \"cuda:80\"} {\n  tt.func private @a() {\n  }\n"
+         "  tt.func private @b() {\n  }\n}\n",
          {"kernel a on sm_80"}},
         {"module attributes {ttg.target = \"cuda:80\"} {\n  tt.func {\n  }\n}\n",
          {"kernel kernel_of_triton on sm_80"}},

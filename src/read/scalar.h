@@ -68,7 +68,11 @@ typedef struct spad__scalars {
  * memory, which sticks. O(1) expected. */
 spad__scalar spad__scalar_number(spad__scalars *s, int64_t value);
 spad__scalar spad__scalar_argument(spad__scalars *s, int64_t which, int64_t now);
+/* New data: equal to nothing else. */
 spad__scalar spad__scalar_data(spad__scalars *s);
+/* What argument `from`, of memory that is not written, has at that place: the same data each time,
+ * and what is computed from it as well. */
+spad__scalar spad__scalar_loaded(spad__scalars *s, int64_t from, spad__scalar at);
 spad__scalar spad__scalar_round(spad__scalars *s, int64_t loop);
 spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which);
 spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,

@@ -209,6 +209,7 @@ static void free_all(spad__ttgir *t) {
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
     spad__array_free(t->host, &t->givers);
+    spad__array_free(t->host, &t->origins);
     spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
@@ -489,7 +490,9 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
-    if (!spad__ttgir_find_uses(t)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t)) {
+        return spad__fail_host_memory(error);
+    }
     t->ranks = spad__ttgir_count_ranks(t);
     info->together = t->ranks > 1;
     ttgir_read_program(t, used);

@@ -72,6 +72,7 @@ typedef struct spad__ttgir_view {
 typedef struct spad__ttgir_value {
     spad__ttgir_kind kind;
     spad__scalar scalar;
+    spad__scalar place; /* POINTER: elements from the argument on; below 0: not known */
     int32_t buffer;
     spad__ttgir_view view;
     spad__scalar decided; /* of a condition that is no number: one more than the DATA that stands
@@ -229,6 +230,7 @@ typedef struct spad__ttgir_argument {
     uint32_t name; /* token */
     bool given;
     bool integer;
+    bool stored; /* something may be stored through it, or it is not known where it leads */
     int64_t value;
 } spad__ttgir_argument;
 
@@ -277,6 +279,9 @@ struct spad__ttgir {
     SPAD_ARRAY(spad__ttgir_value) values;
     SPAD_ARRAY(bool) used;      /* by value: an operation has it as an operand */
     SPAD_ARRAY(int32_t) givers; /* by value: the operation that it is a result of; -1: none */
+    SPAD_ARRAY(int32_t)
+    origins;                    /* by value: one more than the argument whose memory it leads to;
+                                   0: none that is known */
     SPAD_ARRAY(int32_t) bounds; /* by value: of a loop that data ends (ttgir_rounds.c) */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
@@ -421,6 +426,10 @@ bool spad__ttgir_is_not_ttir(const spad__ttgir *t);
 void spad__ttgir_read_loaded(spad__ttgir *t, bool *used);
 /* Is the operation a load of a number that the caller has given? */
 bool spad__ttgir_loaded(const spad__ttgir *t, const spad__mlir_op *op, int64_t *value);
+/* Where pointers come from, and which arguments are stored through. False: no memory. */
+bool spad__ttgir_find_origins(spad__ttgir *t);
+/* The number that a load gives, where all loads of that place give the same; below 0: else. */
+spad__scalar spad__ttgir_same_load(spad__ttgir *t, const spad__mlir_op *op);
 /* The first names of numbers that are loaded and have no value, and of all that have one. */
 void spad__ttgir_list_loads(const spad__ttgir *t, char *text, size_t size);
 void spad__ttgir_list_loaded(const spad__ttgir *t, char *text, size_t size);

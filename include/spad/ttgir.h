@@ -53,7 +53,8 @@ SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
  * the grid it is (0 of 128). `target` replaces the chip that the module names. Locations are those
  * of the text, and sources the lines of Python that it came from. info is optional. Statuses as for
  * spad_kernel_parse: SPAD_ERR_SYNTAX with all faults in `diagnostics`, among them operations on
- * memory that are not known. SPAD_ERR_ARGUMENT: a text of more than 64 MiB.
+ * memory that are not known. SPAD_ERR_ARGUMENT: a text of more than 64 MiB, or a value that its
+ * argument cannot have.
  */
 SPAD_API spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info,
                                             const char *text, size_t length, const char *file,

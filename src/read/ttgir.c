@@ -141,23 +141,39 @@ static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
            memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
 }
 
-static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
+/* The value that the caller gives an argument, if one. */
+static spad_status give_value(spad__ttgir *t, int bits, spad__ttgir_argument *argument, bool *used,
+                              spad_error *error) {
+    for (size_t d = 0; d < t->options->define_count; d++) {
+        const spad_define *define = &t->options->defines[d];
+        const int64_t most = INT64_MAX >> (64 - bits);
+        if (!name_is(t->m, argument->name, define->name)) continue;
+        if (define->value > most || define->value < -most - 1) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "%s is i%d: %lld is outside its range",
+                              define->name, bits, (long long)define->value);
+        }
+        argument->given = used[d] = true;
+        argument->value = define->value;
+    }
+    return SPAD_OK;
+}
+
+static spad_status ttgir_read_arguments(spad__ttgir *t, bool *used, spad_error *error) {
     const spad__mlir *m = t->m;
     const spad__mlir_region *r = &m->regions.items[m->ops.items[t->function].first_region];
-    if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
+    if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) {
+        return spad__fail_host_memory(error);
+    }
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
-        spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
-                                         .value = TTGIR_SIZE};
-        argument.integer = spad__ttgir_is_integer(m, value->type);
-        for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
-            if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
-            argument.given = used[d] = true;
-            argument.value = t->options->defines[d].value;
-        }
+        const int bits = spad__ttgir_integer_bits(m, value->type);
+        spad__ttgir_argument argument = {
+            .name = spad__ttgir_argument_name(t, value), .integer = bits > 0, .value = TTGIR_SIZE};
+        const spad_status given = bits > 0 ? give_value(t, bits, &argument, used, error) : SPAD_OK;
+        if (given != SPAD_OK) return given;
         t->arguments.items[t->arguments.count++] = argument;
     }
-    return true;
+    return SPAD_OK;
 }
 
 /* Which block of the grid: values with names of their own, unless an argument has the name. */
@@ -489,7 +505,8 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
-    if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
+    const spad_status read = ttgir_read_arguments(t, used, error);
+    if (read != SPAD_OK) return read;
     if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t)) {
         return spad__fail_host_memory(error);
     }

@@ -369,8 +369,8 @@ typedef struct spad__ttgir_type {
     bool tensor_memory;
 } spad__ttgir_type;
 bool spad__ttgir_read_type(spad__ttgir *t, uint32_t at, uint32_t end, spad__ttgir_type *out);
-/* Is the token the type of a number that a program counts with? */
-bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at);
+/* Bits of the type of a number that a program counts with; 0: the token is none. */
+int spad__ttgir_integer_bits(const spad__mlir *m, uint32_t at);
 /* The first "tensor<128x64x!tt.ptr<f16>>" of the operation. */
 bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);

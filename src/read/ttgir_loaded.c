@@ -22,7 +22,7 @@ static bool loads_number(const spad__ttgir *t, const spad__mlir_op *op) {
     if (!spad__mlir_named(t->m, op, "tt.load") || op->result_count != 1) return false;
     for (uint32_t at = op->name + 1; at + 3 < op->end; at++) {
         if (spad__mlir_is_mark(t->m, at, ':') && spad__mlir_is(t->m, at + 1, "!tt.ptr") &&
-            spad__ttgir_is_integer(t->m, at + 3)) {
+            spad__ttgir_integer_bits(t->m, at + 3) > 0) {
             return true;
         }
     }

@@ -126,6 +126,39 @@ static void modules(void **state) {
     CHECK_SAMPLES(list);
 }
 
+/* Values of arguments have to fit their types. */
+static void ranges(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t value;
+        const char *message; /* NULL: it fits */
+    } cases[] = {
+        {"K", 2147483647, NULL},
+        {"K", -2147483648, NULL},
+        {"K", 4000000000, "K is i32: 4000000000 is outside its range"},
+        {"K", -2147483649, "K is i32: -2147483649 is outside its range"},
+        {"L", INT64_MAX, NULL},
+        {"L", INT64_MIN, NULL},
+        {"s", 32767, NULL},
+        {"s", 32768, "s is i16: 32768 is outside its range"},
+        {"t", -128, NULL},
+        {"t", -129, "t is i8: -129 is outside its range"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spad_define define = {cases[i].name, cases[i].value};
+        const spad_kernel_options options = {.defines = &define, .define_count = 1};
+        const char *text = HEAD("90") CLOSE;
+        spad_kernel *kernel;
+        spad_error error;
+        const spad_status status =
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error);
+        spad_kernel_destroy(kernel);
+        assert_int_equal(status, cases[i].message == NULL ? SPAD_OK : SPAD_ERR_ARGUMENT);
+        if (cases[i].message != NULL) assert_string_equal(error.message, cases[i].message);
+    }
+}
+
 /* A chip that is named is taken, whatever the text names. */
 static void named_chips(void **state) {
     (void)state;
@@ -715,6 +748,7 @@ int main(void) {
         cmocka_unit_test(tokens),
         cmocka_unit_test(texts_of_other_kinds),
         cmocka_unit_test(modules),
+        cmocka_unit_test(ranges),
         cmocka_unit_test(named_chips),
         cmocka_unit_test(chips_without_a_part),
         cmocka_unit_test(too_many_values),

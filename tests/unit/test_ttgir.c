@@ -309,6 +309,11 @@ static void faults_are_named(void **state) {
          "    %4 = ttg.memdesc_index %0[%3] : " X " -> " Y "\n"
          "    ttg.local_store %p, %4 : " Y "\n",
          6, 5, 15, "a stage of a ring: only a run on the device knows it"},
+        /* an index beyond a ring */
+        {"    %0 = ttg.local_alloc : () -> " X "\n    %1 = arith.constant 2 : i32\n"
+         "    %2 = ttg.memdesc_index %0[%1] : " X " -> " Y "\n"
+         "    ttg.local_store %p, %2 : " Y "\n",
+         4, 5, 15, "index 2 is outside 'buffer', which has 2"},
         {"    ttng.tc_gen5_mma %p, %p : i32\n", 1, 5, 16,
          "operands of a product that are not known"},
     };

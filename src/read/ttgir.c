@@ -111,6 +111,7 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
     }
     if (spad__mlir_number_of(m, module, "ttg.num-warps", &value) && value > 0 && value <= 64) {
         t->warps = value;
+        t->warps_given = true;
     }
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
         t->blocks = info->blocks = value;
@@ -319,7 +320,11 @@ static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const b
         const spad_status assumed = spad_kernel_builder_assume(t->builder, assumption, error);
         if (assumed != SPAD_OK) return assumed;
     }
-    return spad__ttgir_emit(t, out, t->m->source->file, error);
+    const spad_status emitted = spad__ttgir_emit(t, out, t->m->source->file, error);
+    if (emitted == SPAD_OK && t->warps_given) {
+        (*out)->main_threads = t->warps * t->target->limits.warp;
+    }
+    return emitted;
 }
 
 /* Sizes that decide something and were not given. */

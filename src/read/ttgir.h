@@ -324,12 +324,13 @@ struct spad__ttgir {
     bool loaded[SPAD__TTGIR_DEFINES]; /* by value of the caller: it is that of a load */
     bool has_loaded;                  /* one of them is */
     int64_t warps;
-    int64_t blocks; /* of a cluster */
-    int ranks;      /* blocks that the kernel has: all where they touch one another */
-    int rank;       /* the one that is run, or whose statements are made */
-    bool pairs;     /* products of two blocks */
-    bool began;     /* mbarriers were initialised, and the blocks have not met since */
-    bool released;  /* a fence makes that known to the cluster */
+    bool warps_given; /* by the module; else they are 4 */
+    int64_t blocks;   /* of a cluster */
+    int ranks;        /* blocks that the kernel has: all where they touch one another */
+    int rank;         /* the one that is run, or whose statements are made */
+    bool pairs;       /* products of two blocks */
+    bool began;       /* mbarriers were initialised, and the blocks have not met since */
+    bool released;    /* a fence makes that known to the cluster */
     size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
     enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } products; /* async */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */

@@ -126,6 +126,29 @@ static void modules(void **state) {
     CHECK_SAMPLES(list);
 }
 
+/* The registers of a kernel are counted for the warps of its module, with other sizes as well. */
+static void threads_of_kernels(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t threads;
+    } cases[] = {{MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 8 : i32"), 256},
+                 {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 1 : i32"), 32},
+                 {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 65 : i32"), 0},
+                 {MODULE("ttg.target = \"cuda:90\""), 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *kernel, *again;
+        spad_error error;
+        assert_ok(read_one(&kernel, cases[i].text, NULL, NULL, &error), &error);
+        assert_ok(spad_kernel_reshape(&again, kernel, NULL, &error), &error);
+        assert_int_equal(spad_occupancy_get_agent(kernel, 0).threads, cases[i].threads);
+        assert_int_equal(spad_occupancy_get_agent(again, 0).threads, cases[i].threads);
+        assert_int_equal(spad_kernel_get_agent(kernel, 0)->threads.value, 0); /* states none */
+        spad_kernel_destroy(kernel);
+        spad_kernel_destroy(again);
+    }
+}
+
 /* Values of arguments have to fit their types. */
 static void ranges(void **state) {
     (void)state;
@@ -748,6 +771,7 @@ int main(void) {
         cmocka_unit_test(tokens),
         cmocka_unit_test(texts_of_other_kinds),
         cmocka_unit_test(modules),
+        cmocka_unit_test(threads_of_kernels),
         cmocka_unit_test(ranges),
         cmocka_unit_test(named_chips),
         cmocka_unit_test(chips_without_a_part),

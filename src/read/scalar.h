@@ -45,6 +45,7 @@ typedef struct spad__scalar_node {
     bool bit;           /* it is 0 or 1 for certain */
     bool moves;         /* it has rounds or carried values */
     bool data;          /* only a run knows it */
+    bool met;           /* DATA that is loaded: by a load that was noted */
     uint64_t arguments; /* bits of those in it; the last bit is for all from 63 on */
     uint16_t depth;
     spad__scalar closed; /* CARRIED: what it is in a round; below 0: not found */

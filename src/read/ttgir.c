@@ -212,7 +212,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->regions = t->loops = t->depth = t->call_depth = 0;
     t->call = 0;
     t->inner_op = t->left_op = t->ended_op = t->steps_op = t->unread_op = -1;
-    t->same_op = t->empty_op = t->handed_op = -1;
+    t->again_op = t->same_op = t->empty_op = t->handed_op = -1;
     t->retired = 0;
     t->unknown_count = 0;
     t->steady_end = t->steady_call = 0;
@@ -280,6 +280,8 @@ static size_t list_assumptions(const spad__ttgir *t, char *text, size_t size) {
     used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
     used =
         append_line(t, text, size, used, t->same_op, "the condition", " is the same in each round");
+    used = append_line(t, text, size, used, t->again_op, "the load",
+                       " finds the same as others of its place");
     spad__ttgir_list_loaded(t, loaded, sizeof loaded);
     if (loaded[0] == '\0') return used;
     return spad__append(text, size, used, "%sloads of %s have the given value each time",

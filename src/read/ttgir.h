@@ -340,6 +340,7 @@ struct spad__ttgir {
     int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
     int32_t steps_op;       /* a loop with an end, or a start, of data; -1: none */
     int32_t unread_op;      /* a load that is left out where its product is; -1: none */
+    int32_t again_op;       /* a load of what was loaded before; -1: none */
     int32_t same_op;        /* a condition that data decides again in each round; -1: none */
     int32_t empty_op;       /* a loop that has no rounds; -1: none */
     int32_t left_op;        /* a return that only some blocks of the grid take; -1: none */

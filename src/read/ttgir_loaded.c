@@ -174,5 +174,11 @@ spad__scalar spad__ttgir_same_load(spad__ttgir *t, const spad__mlir_op *op) {
     if (origin == 0 || t->arguments.items[origin - 1].stored || at->moves || at->data) {
         return SPAD__NO_SCALAR;
     }
-    return spad__scalar_loaded(&t->scalars, origin - 1, pointer->place);
+    const spad__scalar loaded = spad__scalar_loaded(&t->scalars, origin - 1, pointer->place);
+    if (loaded >= 0 && !t->dry && t->rank == 0) {
+        spad__scalar_node *node = &t->scalars.nodes.items[loaded];
+        if (node->met && t->again_op < 0) t->again_op = t->op;
+        node->met = true;
+    }
+    return loaded;
 }

@@ -206,13 +206,11 @@ static void do_num_programs(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_global_load(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t value;
     do_global(t, op, false);
-    const spad__scalar same = spad__ttgir_same_load(t, op);
     spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
-    if (spad__ttgir_loaded(t, op, &value)) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, value));
-    } else if (same >= 0) {
-        set_scalar(t, op, same);
-    }
+    const spad__scalar loaded = spad__ttgir_loaded(t, op, &value)
+                                    ? spad__scalar_number(&t->scalars, value)
+                                    : spad__ttgir_same_load(t, op);
+    if (loaded >= 0) set_scalar(t, op, loaded);
 }
 
 static void do_global_store(spad__ttgir *t, const spad__mlir_op *op) {

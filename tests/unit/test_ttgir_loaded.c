@@ -46,13 +46,16 @@ static size_t count_of(const char *text, const char *word) {
     return count;
 }
 
-/* With one of them, all is right; with more a wait may never end. */
-static void check_number_of(const char *word, const char *text, size_t wanted) {
+/* With one of them, all is right, and that loads find the same is said; with more a wait may never
+ * end. */
+static void check_unknowns(const char *text, size_t wanted, bool same) {
     spad_ttgir_info info;
     char *shown = test_ttgir_text(text, 6, &info);
-    if (count_of(shown, word) != wanted) print_error("%s\nof %s\n", shown, text);
-    assert_int_equal(count_of(shown, word), wanted);
+    if (count_of(shown, "\nunknown ") != wanted) print_error("%s\nof %s\n", shown, text);
+    assert_int_equal(count_of(shown, "\nunknown "), wanted);
     free(shown);
+    const char *said = strstr(info.approximated, " finds the same as others of its place");
+    assert_int_equal(said != NULL, same);
     assert_int_equal(test_ttgir_verdict(text, 6) == SPAD_VERDICT_WRONG, wanted > 1);
 }
 
@@ -78,7 +81,7 @@ static void one_flag(void **state) {
               ""),
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        check_number_of("\nunknown ", list[i], 1);
+        check_unknowns(list[i], 1, true);
     }
 }
 
@@ -89,14 +92,12 @@ static void one_flag(void **state) {
 static void two_flags(void **state) {
     (void)state;
     static const char *const list[] = {
-        /* of other arguments, places and comparisons */
+        /* of other arguments and places */
         FLAGS("", "", "%f", "", "%s"),
         FLAGS("", SHIFT("%z", "%f", "%c1"), "%z", SHIFT("%z", "%r", "%d2"), "%z"),
         FLAGS("", SHIFT("%z", "%f", "%K"), "%z", SHIFT("%z", "%r", "%d1"), "%z"),
         FLAGS("", "      %z = tt.bitcast %f : " P " -> " P "\n", "%z",
               "      %z = tt.bitcast %r : " P " -> " P "\n", "%z"),
-        MODULE("", ", %f", LOAD("%v", "%f") IS("%w", "ne, %v, %c0") WAIT("%w"), ", %r: " P,
-               LOAD("%x", "%r") IS("%y", "ne, %x, %d1") ARRIVE("%y")),
         /* it is stored through the argument, in front of the partitions or in one, or by others */
         PLAIN("    tt.store %f, %K : " P "\n", ""),
         PLAIN("    %z = tt.addptr %f, %c1 : " P ", i32\n    tt.store %z, %K : " P "\n", ""),
@@ -116,8 +117,12 @@ static void two_flags(void **state) {
               "", "%z", "", "%r"),
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        check_number_of("\nunknown ", list[i], 2);
+        check_unknowns(list[i], 2, false);
     }
+    /* one number, and two comparisons of it */
+    check_unknowns(MODULE("", ", %f", LOAD("%v", "%f") IS("%w", "ne, %v, %c0") WAIT("%w"),
+                          ", %r: " P, LOAD("%x", "%r") IS("%y", "ne, %x, %d1") ARRIVE("%y")),
+                   2, true);
 }
 
 /* A ring of one stage, in as many rounds as both partitions load. */
@@ -133,7 +138,11 @@ static void two_flags(void **state) {
 
 static void rounds(void **state) {
     (void)state;
-    char *text = test_ttgir_text(ROUNDS("%f", "%r", "1"), 6, NULL);
+    spad_ttgir_info info;
+    char *text = test_ttgir_text(ROUNDS("%f", "%r", "1"), 6, &info);
+    assert_string_equal(info.approximated,
+                        "the load in line 25 finds the same as others of its place");
+    assert_non_null(strstr(text, "the load in line 25 finds the same as others of its place"));
     assert_int_equal(count_of(text, "\nparam "), 1);
     assert_int_equal(count_of(text, "in 0..trips {"), 2);
     free(text);

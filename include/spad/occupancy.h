@@ -56,7 +56,7 @@ SPAD_API spad_occupancy spad_occupancy_get(const spad_kernel *kernel, const spad
 /** The registers of the threads of an agent. */
 typedef struct spad_agent_registers {
     int64_t bytes;   /**< of its tensors in registers; 0: it has none */
-    int64_t threads; /**< as stated; 0: not stated */
+    int64_t threads; /**< as stated, or those of a TTGIR without partitions; 0: not stated */
     int64_t needed;  /**< 32-bit registers of each thread for its tensors, of
                           SPAD_OCCUPANCY_THREADS_ASSUMED threads if not stated */
     int64_t most;    /**< that a thread can have: as the agent states, or as the chip has; 0: not

@@ -47,13 +47,14 @@ typedef struct spad_ttgir_info {
 SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
 
 /**
- * Reads the first public function of a module. Options as for spad_kernel_parse; a define gives an
- * integer argument of the function its value (4096 where none exists), or a parameter of the
- * kernel; `program_id` (`_x`, `_y`, `_z`) and `num_programs` say which block of the grid it is (0
- * of 128). `target` replaces the chip that the module names. Locations are those of the text, and
- * sources the lines of Python that it came from. info is optional. Statuses as for
+ * Reads the public function of a module; several are a fault. Options as for spad_kernel_parse; a
+ * define gives an integer argument of the function its value (4096 where none exists), or a
+ * parameter of the kernel; `program_id` (`_x`, `_y`, `_z`) and `num_programs` say which block of
+ * the grid it is (0 of 128). `target` replaces the chip that the module names. Locations are those
+ * of the text, and sources the lines of Python that it came from. info is optional. Statuses as for
  * spad_kernel_parse: SPAD_ERR_SYNTAX with all faults in `diagnostics`, among them operations on
- * memory that are not known. SPAD_ERR_ARGUMENT: a text of more than 64 MiB.
+ * memory that are not known. SPAD_ERR_ARGUMENT: a text of more than 64 MiB, or a value that its
+ * argument cannot have.
  */
 SPAD_API spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info,
                                             const char *text, size_t length, const char *file,

@@ -48,8 +48,11 @@ struct spad_kernel {
     const char *about;
     const char *assumption; /* of what is said about it; "": it has none */
     const char *file;
-    spad_amount grid;    /* 0: not stated */
-    spad_amount cluster; /* blocks whose agents these are; 0: one */
+    spad_amount grid;     /* 0: not stated */
+    spad_amount cluster;  /* blocks whose agents these are; 0: one */
+    int64_t main_threads; /* of the main program, where a reader of another format knows them; 0:
+                             not known. Its registers are counted for them, and nothing else: a
+                             text states the threads of agents only */
     bool is_explicit;
     bool is_scoped;     /* has scopes, or stack or heap tensors */
     size_t blocks_deep; /* most blocks around a statement */

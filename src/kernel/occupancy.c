@@ -66,7 +66,7 @@ spad_agent_registers spad_occupancy_get_agent(const spad_kernel *kernel, size_t 
     if (agent >= kernel->agents.count) return out;
     const spad_kernel_agent *row = &kernel->agents.items[agent];
     out.bytes = register_bytes(kernel, agent);
-    out.threads = row->threads.value;
+    out.threads = agent == 0 ? kernel->main_threads : row->threads.value;
     const int64_t threads = out.threads > 0 ? out.threads : SPAD_OCCUPANCY_THREADS_ASSUMED;
     const int64_t words = out.bytes / REGISTER_BYTES + (out.bytes % REGISTER_BYTES != 0);
     out.needed = words / threads + (words % threads != 0);

@@ -61,6 +61,7 @@ static spad_status write_and_read(spad_kernel **out, const spad_kernel *kernel, 
     if (status != SPAD_OK) return status;
 
     carry_places(*out, kernel);
+    (*out)->main_threads = kernel->main_threads;
     status = carry_file(*out, kernel, error);
     if (status != SPAD_OK) {
         spad_kernel_destroy(*out);
@@ -133,5 +134,6 @@ spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int6
         if (status != SPAD_OK) spad__fact_location(error, NULL, 0, 0);
     }
     spad__memo_free(&p);
+    if (status == SPAD_OK) (*out)->main_threads = kernel->main_threads;
     return status;
 }

@@ -15,7 +15,7 @@
 
 #include "base/checked.h"
 
-enum { SCALAR_DEEPEST = 120, ARGUMENT_BITS = 63 };
+enum { SCALAR_DEEPEST = 120, ARGUMENT_BITS = 63, SCALAR_OPS = SPAD__SCALAR_PHASE + 1 };
 
 /* ---- nodes ------------------------------------------------------------------------- */
 
@@ -80,6 +80,26 @@ spad__scalar spad__scalar_number(spad__scalars *s, int64_t value) {
 
 spad__scalar spad__scalar_data(spad__scalars *s) {
     return leaf(s, SPAD__SCALAR_DATA, s->data_count++);
+}
+
+/* Data that follows from the operands, which are data or numbers: the same for the same ones.
+ * `which` is below 0, to be none of spad__scalar_data. */
+static spad__scalar data_of(spad__scalars *s, int64_t which, spad__scalar a, spad__scalar b,
+                            spad__scalar c) {
+    const spad__scalar_node node = {.op = SPAD__SCALAR_DATA,
+                                    .a = a,
+                                    .b = b,
+                                    .c = c,
+                                    .d = SPAD__NO_SCALAR,
+                                    .value = which,
+                                    .least = INT64_MIN,
+                                    .data = true};
+    return keep_node(s, node);
+}
+
+spad__scalar spad__scalar_loaded(spad__scalars *s, int64_t from, spad__scalar at) {
+    if (at < 0) return SPAD__NO_SCALAR;
+    return data_of(s, -SCALAR_OPS - 1 - from, at, SPAD__NO_SCALAR, SPAD__NO_SCALAR);
 }
 
 spad__scalar spad__scalar_round(spad__scalars *s, int64_t loop) {
@@ -172,6 +192,13 @@ static bool is_bit_op(spad__scalar_op op) {
     return op == SPAD__SCALAR_EQUAL || op == SPAD__SCALAR_LESS || op == SPAD__SCALAR_AT_MOST;
 }
 
+/* What rounds change is new data each time, because that of another round is another one. */
+static spad__scalar keep_or_data(spad__scalars *s, spad__scalar_node node) {
+    if (node.data && !node.moves) return data_of(s, -1 - (int64_t)node.op, node.a, node.b, node.c);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
+    return keep_node(s, node);
+}
+
 static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar a, spad__scalar b) {
     if (a < 0 || b < 0) return SPAD__NO_SCALAR; /* no memory for an operand */
     spad__scalar_node node = {.op = op, .a = a, .b = b, .c = SPAD__NO_SCALAR, .d = SPAD__NO_SCALAR};
@@ -188,8 +215,7 @@ static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar 
         if (!node.known) return spad__scalar_data(s);
         if ((!node.arguments && !node.moves) || s->run) return spad__scalar_number(s, node.now);
     }
-    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
-    return keep_node(s, node);
+    return keep_or_data(s, node);
 }
 
 /* ---- two operands ------------------------------------------------------------------ */
@@ -476,8 +502,7 @@ static spad__scalar keep_select(spad__scalars *s, spad__scalar a, spad__scalar b
         node.known = taken->known;
         node.now = taken->now;
     }
-    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
-    return keep_node(s, node);
+    return keep_or_data(s, node);
 }
 
 spad__scalar spad__scalar_select(spad__scalars *s, spad__scalar a, spad__scalar b, spad__scalar c) {

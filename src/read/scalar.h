@@ -45,6 +45,7 @@ typedef struct spad__scalar_node {
     bool bit;           /* it is 0 or 1 for certain */
     bool moves;         /* it has rounds or carried values */
     bool data;          /* only a run knows it */
+    bool met;           /* DATA that is loaded: by a load that was noted */
     uint64_t arguments; /* bits of those in it; the last bit is for all from 63 on */
     uint16_t depth;
     spad__scalar closed; /* CARRIED: what it is in a round; below 0: not found */
@@ -68,7 +69,11 @@ typedef struct spad__scalars {
  * memory, which sticks. O(1) expected. */
 spad__scalar spad__scalar_number(spad__scalars *s, int64_t value);
 spad__scalar spad__scalar_argument(spad__scalars *s, int64_t which, int64_t now);
+/* New data: equal to nothing else. */
 spad__scalar spad__scalar_data(spad__scalars *s);
+/* What argument `from`, of memory that is not written, has at that place: the same data each time,
+ * and what is computed from it as well. */
+spad__scalar spad__scalar_loaded(spad__scalars *s, int64_t from, spad__scalar at);
 spad__scalar spad__scalar_round(spad__scalars *s, int64_t loop);
 spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which);
 spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,

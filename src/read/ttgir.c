@@ -40,16 +40,56 @@ bool spad_ttgir_detect(const char *text, size_t length) {
 
 /* ---- the module ---------------------------------------------------------------------- */
 
-/* The first public function, or the first one, in a region. */
-static int32_t ttgir_find_function(const spad__mlir *m, int32_t first) {
-    int32_t found = -1;
-    for (int32_t op = first; op >= 0; op = m->ops.items[op].next) {
+/* How a function is seen from outside: 2 for "public", 1 where nothing is said, 0 for "private". */
+static int visibility_of(const spad__mlir *m, const spad__mlir_op *function) {
+    const uint32_t at = spad__mlir_attribute(m, function, "sym_visibility");
+    if (spad__mlir_is(m, function->name + 1, "public")) return 2;
+    if (spad__mlir_is(m, function->name + 1, "private")) return 0;
+    return at == 0 ? 1 : spad__mlir_is(m, at, "\"private\"") ? 0 : 2;
+}
+
+/* The next function of this visibility, from an operation of a region on; -1: none. */
+static int32_t next_function(const spad__mlir *m, int32_t op, int visibility) {
+    for (; op >= 0; op = m->ops.items[op].next) {
         const spad__mlir_op *o = &m->ops.items[op];
         if (!spad__mlir_named(m, o, "tt.func") || o->first_region < 0) continue;
-        if (spad__mlir_is(m, o->name + 1, "public")) return op;
-        if (found < 0) found = op;
+        if (visibility_of(m, o) == visibility) return op;
     }
-    return found;
+    return -1;
+}
+
+/* Several kernels in one text: no one of them is meant. */
+static void refuse_functions(spad__ttgir *t, int32_t first, int32_t second, int visibility) {
+    const spad__mlir *m = t->m;
+    char names[160] = "";
+    size_t used = 0, count = 0;
+    for (int32_t op = first; op >= 0; op = next_function(m, m->ops.items[op].next, visibility)) {
+        const uint32_t symbol = spad__ttgir_symbol(t, &m->ops.items[op]);
+        const uint32_t shown = symbol != 0 ? symbol : m->ops.items[op].name;
+        const uint32_t length = m->tokens.items[shown].length;
+        if (count++ < 4) {
+            used = spad__append(names, sizeof names, used, "%s%.*s", used > 0 ? ", " : "",
+                                (int)(length < 32 ? length : 32), spad__mlir_text(m, shown));
+        }
+    }
+    SPAD__MLIR_FAULT(m, m->ops.items[second].name,
+                     "%zu public functions (%s%s): a text with one kernel is read; leave the "
+                     "others out, or make them private",
+                     count, names, count > 4 ? ", ..." : "");
+}
+
+/* The public function of a region, or the one of which nothing is said, or the first private one;
+ * -1: none, or with a fault several. */
+static int32_t ttgir_find_function(spad__ttgir *t, int32_t first) {
+    for (int visibility = 2; visibility >= 0; visibility--) {
+        const int32_t found = next_function(t->m, first, visibility);
+        if (found < 0) continue;
+        const int32_t second = next_function(t->m, t->m->ops.items[found].next, visibility);
+        if (second < 0 || visibility == 0) return found;
+        refuse_functions(t, found, second, visibility);
+        return -1;
+    }
+    return -1;
 }
 
 static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_info *info,
@@ -71,6 +111,7 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
     }
     if (spad__mlir_number_of(m, module, "ttg.num-warps", &value) && value > 0 && value <= 64) {
         t->warps = value;
+        t->warps_given = true;
     }
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
         t->blocks = info->blocks = value;
@@ -101,23 +142,39 @@ static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
            memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
 }
 
-static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
+/* The value that the caller gives an argument, if one. */
+static spad_status give_value(spad__ttgir *t, int bits, spad__ttgir_argument *argument, bool *used,
+                              spad_error *error) {
+    for (size_t d = 0; d < t->options->define_count; d++) {
+        const spad_define *define = &t->options->defines[d];
+        const int64_t most = INT64_MAX >> (64 - bits);
+        if (!name_is(t->m, argument->name, define->name)) continue;
+        if (define->value > most || define->value < -most - 1) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "%s is i%d: %lld is outside its range",
+                              define->name, bits, (long long)define->value);
+        }
+        argument->given = used[d] = true;
+        argument->value = define->value;
+    }
+    return SPAD_OK;
+}
+
+static spad_status ttgir_read_arguments(spad__ttgir *t, bool *used, spad_error *error) {
     const spad__mlir *m = t->m;
     const spad__mlir_region *r = &m->regions.items[m->ops.items[t->function].first_region];
-    if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
+    if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) {
+        return spad__fail_host_memory(error);
+    }
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
-        spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
-                                         .value = TTGIR_SIZE};
-        argument.integer = spad__ttgir_is_integer(m, value->type);
-        for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
-            if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
-            argument.given = used[d] = true;
-            argument.value = t->options->defines[d].value;
-        }
+        const int bits = spad__ttgir_integer_bits(m, value->type);
+        spad__ttgir_argument argument = {
+            .name = spad__ttgir_argument_name(t, value), .integer = bits > 0, .value = TTGIR_SIZE};
+        const spad_status given = bits > 0 ? give_value(t, bits, &argument, used, error) : SPAD_OK;
+        if (given != SPAD_OK) return given;
         t->arguments.items[t->arguments.count++] = argument;
     }
-    return true;
+    return SPAD_OK;
 }
 
 /* Which block of the grid: values with names of their own, unless an argument has the name. */
@@ -155,7 +212,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->regions = t->loops = t->depth = t->call_depth = 0;
     t->call = 0;
     t->inner_op = t->left_op = t->ended_op = t->steps_op = t->unread_op = -1;
-    t->same_op = t->empty_op = t->handed_op = -1;
+    t->again_op = t->same_op = t->empty_op = t->handed_op = -1;
     t->retired = 0;
     t->unknown_count = 0;
     t->steady_end = t->steady_call = 0;
@@ -169,6 +226,7 @@ static void free_all(spad__ttgir *t) {
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
     spad__array_free(t->host, &t->givers);
+    spad__array_free(t->host, &t->origins);
     spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
@@ -222,6 +280,8 @@ static size_t list_assumptions(const spad__ttgir *t, char *text, size_t size) {
     used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
     used =
         append_line(t, text, size, used, t->same_op, "the condition", " is the same in each round");
+    used = append_line(t, text, size, used, t->again_op, "the load",
+                       " finds the same as others of its place");
     spad__ttgir_list_loaded(t, loaded, sizeof loaded);
     if (loaded[0] == '\0') return used;
     return spad__append(text, size, used, "%sloads of %s have the given value each time",
@@ -262,7 +322,11 @@ static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const b
         const spad_status assumed = spad_kernel_builder_assume(t->builder, assumption, error);
         if (assumed != SPAD_OK) return assumed;
     }
-    return spad__ttgir_emit(t, out, t->m->source->file, error);
+    const spad_status emitted = spad__ttgir_emit(t, out, t->m->source->file, error);
+    if (emitted == SPAD_OK && t->warps_given) {
+        (*out)->main_threads = t->warps * t->target->limits.warp;
+    }
+    return emitted;
 }
 
 /* Sizes that decide something and were not given. */
@@ -400,17 +464,20 @@ static const spad__mlir_op *find_module(spad__ttgir *t) {
         SPAD__MLIR_FAULT(m, 0, "no module: expected TTGIR, as Triton prints it");
         return NULL;
     }
+    if (!spad__ttgir_is_new_dialect(t)) return NULL;
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
-    t->function = ttgir_find_function(m, body->first_op);
+    t->function = ttgir_find_function(t, body->first_op);
     if (!spad__ttgir_list_functions(t, body->first_op)) {
         m->out_of_memory = true;
         return NULL;
     }
     if (t->function < 0) {
+        if (spad_diagnostics_count(m->diagnostics) > 0) return NULL;
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
         return NULL;
     }
+    if (!spad__ttgir_is_not_ttir(t)) return NULL;
     return &m->ops.items[module];
 }
 
@@ -420,9 +487,7 @@ static spad_status set_target(spad__ttgir *t, const spad__mlir_op *module, const
     size_t engine, space;
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
-            SPAD__MLIR_FAULT(t->m, module->name,
-                             "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
-                             "Triton 3.3 have another dialect); name one");
+            SPAD__MLIR_FAULT(t->m, module->name, "no chip: 'ttg.target' is missing; name one");
             return SPAD_ERR_SYNTAX;
         }
         const spad_status found = spad_target_find(&t->target, chip, error);
@@ -447,8 +512,11 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
-    if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
-    if (!spad__ttgir_find_uses(t)) return spad__fail_host_memory(error);
+    const spad_status read = ttgir_read_arguments(t, used, error);
+    if (read != SPAD_OK) return read;
+    if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t)) {
+        return spad__fail_host_memory(error);
+    }
     t->ranks = spad__ttgir_count_ranks(t);
     info->together = t->ranks > 1;
     ttgir_read_program(t, used);

@@ -21,6 +21,7 @@
  *     ttgir_local.c   which buffers are declared in a loop
  *     ttgir_expr.c    numbers, conditions and parameters of the kernel
  *     ttgir_emit.c    the kernel, through its builder
+ *     ttgir_dialect.c texts that are no TTGIR
  *     ttgir.c         the public call
  *
  * A function is run once with expressions for its numbers (scalar.c). Loops stay loops. If
@@ -71,6 +72,7 @@ typedef struct spad__ttgir_view {
 typedef struct spad__ttgir_value {
     spad__ttgir_kind kind;
     spad__scalar scalar;
+    spad__scalar place; /* POINTER: elements from the argument on; below 0: not known */
     int32_t buffer;
     spad__ttgir_view view;
     spad__scalar decided; /* of a condition that is no number: one more than the DATA that stands
@@ -228,6 +230,7 @@ typedef struct spad__ttgir_argument {
     uint32_t name; /* token */
     bool given;
     bool integer;
+    bool stored; /* something may be stored through it, or it is not known where it leads */
     int64_t value;
 } spad__ttgir_argument;
 
@@ -276,6 +279,9 @@ struct spad__ttgir {
     SPAD_ARRAY(spad__ttgir_value) values;
     SPAD_ARRAY(bool) used;      /* by value: an operation has it as an operand */
     SPAD_ARRAY(int32_t) givers; /* by value: the operation that it is a result of; -1: none */
+    SPAD_ARRAY(int32_t)
+    origins;                    /* by value: one more than the argument whose memory it leads to;
+                                   0: none that is known */
     SPAD_ARRAY(int32_t) bounds; /* by value: of a loop that data ends (ttgir_rounds.c) */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
@@ -318,12 +324,13 @@ struct spad__ttgir {
     bool loaded[SPAD__TTGIR_DEFINES]; /* by value of the caller: it is that of a load */
     bool has_loaded;                  /* one of them is */
     int64_t warps;
-    int64_t blocks; /* of a cluster */
-    int ranks;      /* blocks that the kernel has: all where they touch one another */
-    int rank;       /* the one that is run, or whose statements are made */
-    bool pairs;     /* products of two blocks */
-    bool began;     /* mbarriers were initialised, and the blocks have not met since */
-    bool released;  /* a fence makes that known to the cluster */
+    bool warps_given; /* by the module; else they are 4 */
+    int64_t blocks;   /* of a cluster */
+    int ranks;        /* blocks that the kernel has: all where they touch one another */
+    int rank;         /* the one that is run, or whose statements are made */
+    bool pairs;       /* products of two blocks */
+    bool began;       /* mbarriers were initialised, and the blocks have not met since */
+    bool released;    /* a fence makes that known to the cluster */
     size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
     enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } products; /* async */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
@@ -333,6 +340,7 @@ struct spad__ttgir {
     int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
     int32_t steps_op;       /* a loop with an end, or a start, of data; -1: none */
     int32_t unread_op;      /* a load that is left out where its product is; -1: none */
+    int32_t again_op;       /* a load of what was loaded before; -1: none */
     int32_t same_op;        /* a condition that data decides again in each round; -1: none */
     int32_t empty_op;       /* a loop that has no rounds; -1: none */
     int32_t left_op;        /* a return that only some blocks of the grid take; -1: none */
@@ -363,8 +371,8 @@ typedef struct spad__ttgir_type {
     bool tensor_memory;
 } spad__ttgir_type;
 bool spad__ttgir_read_type(spad__ttgir *t, uint32_t at, uint32_t end, spad__ttgir_type *out);
-/* Is the token the type of a number that a program counts with? */
-bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at);
+/* Bits of the type of a number that a program counts with; 0: the token is none. */
+int spad__ttgir_integer_bits(const spad__mlir *m, uint32_t at);
 /* The first "tensor<128x64x!tt.ptr<f16>>" of the operation. */
 bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);
@@ -407,12 +415,23 @@ void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
 /* Makes the name one that no other thing has. False: no memory. */
 bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix);
 
+/* ---- texts that are something else --------------------------------------------------- */
+
+/* False: a fault says that the text is of a version of Triton with another dialect. */
+bool spad__ttgir_is_new_dialect(const spad__ttgir *t);
+/* False: a fault says that it is TTIR, which the compiler makes TTGIR of. */
+bool spad__ttgir_is_not_ttir(const spad__ttgir *t);
+
 /* ---- numbers from memory ------------------------------------------------------------ */
 
 /* Which values of the caller are those of loads, and not of something else. */
 void spad__ttgir_read_loaded(spad__ttgir *t, bool *used);
 /* Is the operation a load of a number that the caller has given? */
 bool spad__ttgir_loaded(const spad__ttgir *t, const spad__mlir_op *op, int64_t *value);
+/* Where pointers come from, and which arguments are stored through. False: no memory. */
+bool spad__ttgir_find_origins(spad__ttgir *t);
+/* The number that a load gives, where all loads of that place give the same; below 0: else. */
+spad__scalar spad__ttgir_same_load(spad__ttgir *t, const spad__mlir_op *op);
 /* The first names of numbers that are loaded and have no value, and of all that have one. */
 void spad__ttgir_list_loads(const spad__ttgir *t, char *text, size_t size);
 void spad__ttgir_list_loaded(const spad__ttgir *t, char *text, size_t size);

@@ -35,6 +35,7 @@ spad__ttgir_value spad__ttgir_either(spad__ttgir *t, spad__scalar condition, spa
         const spad__scalar result = spad__scalar_select(s, condition, a.scalar, b.scalar);
         a.scalar = result < 0 ? spad__scalar_data(s) : result;
     }
+    if (a.kind == SPAD__TTGIR_POINTER && a.place != b.place) a.place = SPAD__NO_SCALAR;
     if (a.kind != SPAD__TTGIR_VIEW) return a; /* pointers: to global memory */
     if (same_part(&a, &b)) {
         if (a.view.stage != b.view.stage) {
@@ -233,6 +234,7 @@ static spad__scalar carried_part(const spad__ttgir_value *value) {
 static spad__ttgir_value with_part(spad__ttgir_value value, spad__scalar part) {
     if (value.kind == SPAD__TTGIR_SCALAR || value.kind == SPAD__TTGIR_MASK) value.scalar = part;
     if (value.kind == SPAD__TTGIR_VIEW && value.view.stage >= 0) value.view.stage = part;
+    if (value.kind == SPAD__TTGIR_POINTER) value.place = SPAD__NO_SCALAR; /* it may move */
     return value;
 }
 

@@ -506,6 +506,17 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     }
 }
 
+/* An index that leaves its buffer is a fault of the operation that has it. */
+static spad_status emit_note_at(spad__ttgir *t, const spad__ttgir_rows *rows,
+                                const spad__ttgir_note *note, spad_error *error) {
+    spad_error own;
+    if (error == NULL) error = &own;
+    const spad_status status = emit_note(t, rows, note, error);
+    if (status != SPAD_ERR_BOUNDS) return status;
+    SPAD__TTGIR_FAULT(t, "%s", error->message);
+    return SPAD_ERR_SYNTAX;
+}
+
 /* Has a thread, or a copy through the generic proxy, written shared memory before this note? */
 static bool is_written_before(const spad__ttgir *t, size_t end) {
     for (size_t i = 0; i < end; i++) {
@@ -551,7 +562,7 @@ static spad_status emit_stream(spad__ttgir *t, const spad__ttgir_rows *rows, int
         if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) depth++;
         if (note->kind == SPAD__NOTE_END) depth--;
         t->op = note->op;
-        TRY(emit_note(t, rows, note, error));
+        TRY(emit_note_at(t, rows, note, error));
     }
     return inits ? emit_init_fence(t, rows, only, error) : SPAD_OK;
 }

@@ -141,7 +141,7 @@ void spad__ttgir_note_end(spad__ttgir *t, bool open) {
 /* ---- values and buffers ------------------------------------------------------------------ */
 
 const spad__ttgir_value spad__ttgir_nothing = {
-    .kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
+    .kind = SPAD__TTGIR_NOTHING, .scalar = -1, .place = -1, .buffer = -1};
 
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t number) {

@@ -207,9 +207,10 @@ static void do_global_load(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t value;
     do_global(t, op, false);
     spad__ttgir_set(t, op, 0, spad__ttgir_nothing);
-    if (spad__ttgir_loaded(t, op, &value)) {
-        set_scalar(t, op, spad__scalar_number(&t->scalars, value));
-    }
+    const spad__scalar loaded = spad__ttgir_loaded(t, op, &value)
+                                    ? spad__scalar_number(&t->scalars, value)
+                                    : spad__ttgir_same_load(t, op);
+    if (loaded >= 0) set_scalar(t, op, loaded);
 }
 
 static void do_global_store(spad__ttgir *t, const spad__mlir_op *op) {
@@ -232,6 +233,17 @@ static const struct {
     {"tt.store", do_global_store, false},
 };
 
+/* What an operation on a pointer gives leads to the same memory. */
+static spad__ttgir_value moved_pointer(spad__ttgir *t, const spad__mlir_op *op,
+                                       spad__ttgir_value pointer) {
+    const spad__ttgir_value *by = spad__ttgir_operand(t, op, 1);
+    const bool moves = spad__mlir_named(t->m, op, "tt.addptr") && by->kind == SPAD__TTGIR_SCALAR;
+    pointer.place =
+        moves ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, pointer.place, by->scalar)
+              : SPAD__NO_SCALAR;
+    return pointer;
+}
+
 static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     spad__scalar scalar;
     for (int32_t i = 0; i < op->result_count; i++) spad__ttgir_set(t, op, i, spad__ttgir_nothing);
@@ -247,7 +259,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     }
     const spad__ttgir_value first = *spad__ttgir_operand(t, op, 0);
     if (first.kind == SPAD__TTGIR_POINTER && op->result_count == 1) {
-        spad__ttgir_set(t, op, 0, first);
+        spad__ttgir_set(t, op, 0, moved_pointer(t, op, first));
     }
     if (spad__ttgir_memory(t, op)) return;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
@@ -315,6 +327,7 @@ static bool set_arguments(spad__ttgir *t, int32_t region) {
             t->buffers.items[buffer].space = SPAD__TTGIR_GLOBAL;
             spad__ttgir_word_name(t, value->token, t->buffers.items[buffer].name);
             t->values.items[number].kind = SPAD__TTGIR_POINTER;
+            t->values.items[number].place = spad__scalar_number(&t->scalars, 0);
             t->values.items[number].buffer = buffer;
         }
     }

@@ -30,12 +30,15 @@ static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
     return spad_dtype_parse(out, name, NULL) == SPAD_OK;
 }
 
-bool spad__ttgir_is_integer(const spad__mlir *m, uint32_t at) {
-    static const char *const types[] = {"i32", "i64", "i16", "i8"};
+int spad__ttgir_integer_bits(const spad__mlir *m, uint32_t at) {
+    static const struct {
+        const char *name;
+        int bits;
+    } types[] = {{"i32", 32}, {"i64", 64}, {"i16", 16}, {"i8", 8}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (spad__mlir_is(m, at, types[i])) return true;
+        if (spad__mlir_is(m, at, types[i].name)) return types[i].bits;
     }
-    return false;
+    return 0;
 }
 
 /* The extents of "3x128x64xf16" or "128x64x"; *after: what follows the last 'x'. */

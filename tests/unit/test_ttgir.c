@@ -309,6 +309,11 @@ static void faults_are_named(void **state) {
          "    %4 = ttg.memdesc_index %0[%3] : " X " -> " Y "\n"
          "    ttg.local_store %p, %4 : " Y "\n",
          6, 5, 15, "a stage of a ring: only a run on the device knows it"},
+        /* an index beyond a ring */
+        {"    %0 = ttg.local_alloc : () -> " X "\n    %1 = arith.constant 2 : i32\n"
+         "    %2 = ttg.memdesc_index %0[%1] : " X " -> " Y "\n"
+         "    ttg.local_store %p, %2 : " Y "\n",
+         4, 5, 15, "index 2 is outside 'buffer', which has 2"},
         {"    ttng.tc_gen5_mma %p, %p : i32\n", 1, 5, 16,
          "operands of a product that are not known"},
     };
@@ -326,9 +331,8 @@ static void other_texts_are_refused(void **state) {
         {"module {\n}\n", "a module without a function of Triton ('tt.func')"},
         {"module {\n  llvm.func @f() {\n  }\n}\n",
          "a module without a function of Triton ('tt.func')"},
-        {"module {\n  tt.func @f() {\n  }\n}\n", "no chip: 'ttg.target' is missing (TTIR has none, "
-                                                 "and texts before Triton 3.3 have another "
-                                                 "dialect); name one"},
+        {"module attributes {\"ttg.num-warps\" = 4 : i32} {\n  tt.func @f() {\n  }\n}\n",
+         "no chip: 'ttg.target' is missing; name one"},
         {"module attributes {ttg.target = \"hip:gfx942\"} {\n  tt.func @f() {\n  }\n}\n",
          "a target of another vendor: only those of NVIDIA are known"},
         {"module attributes {ttg.target = \"cuda:90\"} {\n  tt.func @f() {\n",

@@ -154,7 +154,7 @@ static void rings_start_in_the_ring(void **state) {
     spad_error error;
     assert_int_equal(
         spad_kernel_read_ttgir(&kernel, NULL, below, strlen(below), "k", &options, NULL, &error),
-        SPAD_ERR_BOUNDS);
+        SPAD_ERR_SYNTAX);
     assert_string_equal(error.message, "index -2 is outside 'x', which has 3");
 }
 

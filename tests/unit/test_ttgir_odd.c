@@ -80,6 +80,9 @@ static void texts_of_other_kinds(void **state) {
 #define MODULE(attributes) \
     "module attributes {" attributes "} {\n  tt.func @f() {\n    tt.return\n  }\n}\n"
 
+#define OPEN_80 "module attributes {ttg.target = \"cuda:80\"} {\n"
+#define FUNCTION(name) "  tt.func " name "() {\n    tt.return\n  }\n"
+
 static void modules(void **state) {
     (void)state;
     static const fault faults[] = {
@@ -90,6 +93,12 @@ static void modules(void **state) {
         {MODULE("ttg.target = \"cuda:90000000000000000000000000000000\""),
          "a target of another vendor"},
         {"module {\n  tt.func private @f()\n}\n", "a module without a function of Triton"},
+        {OPEN_80 FUNCTION("public @a") FUNCTION("private @b") FUNCTION("public @c") "}\n",
+         "2 public functions (@a, @c): a text with one kernel is read; leave the others out, or "
+         "make "
+         "them private"},
+        {OPEN_80 FUNCTION("@a") FUNCTION("") FUNCTION("@c") FUNCTION("@d") FUNCTION("@e") "}\n",
+         "5 public functions (@a, tt.func, @c, @d, ...): a text with one kernel is read"},
     };
     static const sample list[] = {
         {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 0 : i32"), {"kernel f on sm_90"}},
@@ -98,9 +107,15 @@ static void modules(void **state) {
         {"\"builtin.module\"() ({\n  tt.func @a() {\n  }\n  tt.func @b() {\n  }\n  tt.func public "
          "@c() {\n  }\n}) {ttg.target = \"cuda:80\"} : () -> ()\n",
          {"kernel c on sm_80"}},
-        {"foo.bar\nmodule attributes {ttg.target = \"cuda:80\"} {\n  tt.func @a() {\n  }\n  "
-         "tt.func "
-         "@b() {\n  }\n}\n",
+        {"foo.bar\nmodule attributes {ttg.target = \"cuda:80\"} {\n  tt.func private @a() {\n  }\n"
+         "  tt.func @b() {\n  }\n}\n",
+         {"kernel b on sm_80"}},
+        {"module attributes {ttg.target = \"cuda:80\"} {\n  \"tt.func\"() "
+         "<{sym_name = \"a\", sym_visibility = \"private\"}> ({\n  }) : () -> ()\n"
+         "  tt.func @b() {\n  }\n}\n",
+         {"kernel b on sm_80"}},
+        {"module attributes {ttg.target = \"cuda:80\"} {\n  tt.func private @a() {\n  }\n"
+         "  tt.func private @b() {\n  }\n}\n",
          {"kernel a on sm_80"}},
         {"module attributes {ttg.target = \"cuda:80\"} {\n  tt.func {\n  }\n}\n",
          {"kernel kernel_of_triton on sm_80"}},
@@ -111,11 +126,68 @@ static void modules(void **state) {
     CHECK_SAMPLES(list);
 }
 
+/* The registers of a kernel are counted for the warps of its module, with other sizes as well. */
+static void threads_of_kernels(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t threads;
+    } cases[] = {{MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 8 : i32"), 256},
+                 {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 1 : i32"), 32},
+                 {MODULE("ttg.target = \"cuda:90\", \"ttg.num-warps\" = 65 : i32"), 0},
+                 {MODULE("ttg.target = \"cuda:90\""), 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_kernel *kernel, *again;
+        spad_error error;
+        assert_ok(read_one(&kernel, cases[i].text, NULL, NULL, &error), &error);
+        assert_ok(spad_kernel_reshape(&again, kernel, NULL, &error), &error);
+        assert_int_equal(spad_occupancy_get_agent(kernel, 0).threads, cases[i].threads);
+        assert_int_equal(spad_occupancy_get_agent(again, 0).threads, cases[i].threads);
+        assert_int_equal(spad_kernel_get_agent(kernel, 0)->threads.value, 0); /* states none */
+        spad_kernel_destroy(kernel);
+        spad_kernel_destroy(again);
+    }
+}
+
+/* Values of arguments have to fit their types. */
+static void ranges(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t value;
+        const char *message; /* NULL: it fits */
+    } cases[] = {
+        {"K", 2147483647, NULL},
+        {"K", -2147483648, NULL},
+        {"K", 4000000000, "K is i32: 4000000000 is outside its range"},
+        {"K", -2147483649, "K is i32: -2147483649 is outside its range"},
+        {"L", INT64_MAX, NULL},
+        {"L", INT64_MIN, NULL},
+        {"s", 32767, NULL},
+        {"s", 32768, "s is i16: 32768 is outside its range"},
+        {"t", -128, NULL},
+        {"t", -129, "t is i8: -129 is outside its range"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spad_define define = {cases[i].name, cases[i].value};
+        const spad_kernel_options options = {.defines = &define, .define_count = 1};
+        const char *text = HEAD("90") CLOSE;
+        spad_kernel *kernel;
+        spad_error error;
+        const spad_status status =
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error);
+        spad_kernel_destroy(kernel);
+        assert_int_equal(status, cases[i].message == NULL ? SPAD_OK : SPAD_ERR_ARGUMENT);
+        if (cases[i].message != NULL) assert_string_equal(error.message, cases[i].message);
+    }
+}
+
 /* A chip that is named is taken, whatever the text names. */
 static void named_chips(void **state) {
     (void)state;
     static const char *const texts[] = {MODULE("ttg.target = \"hip:gfx942\""),
-                                        MODULE("ttg.target = \"cuda:80\""), MODULE("")};
+                                        MODULE("ttg.target = \"cuda:80\""),
+                                        MODULE("\"ttg.num-warps\" = 4 : i32")};
     static const char *const chips[] = {"sm_90", "host", "trn1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (size_t k = 0; k < sizeof chips / sizeof *chips; k++) {
@@ -699,6 +771,8 @@ int main(void) {
         cmocka_unit_test(tokens),
         cmocka_unit_test(texts_of_other_kinds),
         cmocka_unit_test(modules),
+        cmocka_unit_test(threads_of_kernels),
+        cmocka_unit_test(ranges),
         cmocka_unit_test(named_chips),
         cmocka_unit_test(chips_without_a_part),
         cmocka_unit_test(too_many_values),

@@ -145,7 +145,7 @@ static void do_load(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* "local_store %x, %to", "tmem_store %x, %to, %condition" */
 static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
-    uint32_t which;
+    uint32_t which = 0;
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, &which);
     const spad__scalar condition =

@@ -281,7 +281,7 @@ static size_t list_assumptions(const spad__ttgir *t, char *text, size_t size) {
     used =
         append_line(t, text, size, used, t->same_op, "the condition", " is the same in each round");
     used = append_line(t, text, size, used, t->again_op, "the load",
-                       " finds the same as others of its place");
+                       " has the same value as other loads of its place");
     spad__ttgir_list_loaded(t, loaded, sizeof loaded);
     if (loaded[0] == '\0') return used;
     return spad__append(text, size, used, "%sloads of %s have the given value each time",

@@ -54,7 +54,7 @@ static void check_unknowns(const char *text, size_t wanted, bool same) {
     if (count_of(shown, "\nunknown ") != wanted) print_error("%s\nof %s\n", shown, text);
     assert_int_equal(count_of(shown, "\nunknown "), wanted);
     free(shown);
-    const char *said = strstr(info.approximated, " finds the same as others of its place");
+    const char *said = strstr(info.approximated, " has the same value as other loads of its place");
     assert_int_equal(said != NULL, same);
     assert_int_equal(test_ttgir_verdict(text, 6) == SPAD_VERDICT_WRONG, wanted > 1);
 }
@@ -141,8 +141,9 @@ static void rounds(void **state) {
     spad_ttgir_info info;
     char *text = test_ttgir_text(ROUNDS("%f", "%r", "1"), 6, &info);
     assert_string_equal(info.approximated,
-                        "the load in line 25 finds the same as others of its place");
-    assert_non_null(strstr(text, "the load in line 25 finds the same as others of its place"));
+                        "the load in line 25 has the same value as other loads of its place");
+    assert_non_null(
+        strstr(text, "the load in line 25 has the same value as other loads of its place"));
     assert_int_equal(count_of(text, "\nparam "), 1);
     assert_int_equal(count_of(text, "in 0..trips {"), 2);
     free(text);

@@ -2,9 +2,9 @@
  *
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
  * layout_barriers.c the same for mbarriers, layout_like.c for tensors in several instances,
- * layout_given.c what has an address already, layout_solve.c asks the planner for one space,
- * layout_claims.c says what that proves, layout_peak.c finds the peak, layout.c joins them,
- * layout_query.c answers.
+ * layout_turns.c which take turns by an order, layout_given.c what has an address already,
+ * layout_solve.c asks the planner for one space, layout_claims.c says what that proves,
+ * layout_peak.c finds the peak, layout.c joins them, layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H

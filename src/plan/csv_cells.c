@@ -293,7 +293,7 @@ spad_status spad__csv_header(spad__csv *r) {
         column kind;
         const char *name;
     } needed[] = {{LOWER, "'lower' or 'start'"}, {UPPER, "'upper' or 'end'"}, {SIZE, "'size'"}};
-    r->at += spad__mark_bytes(r->at, (size_t)(r->end - r->at));
+    if (r->at < r->end) r->at += spad__mark_bytes(r->at, (size_t)(r->end - r->at));
     do spad__csv_begin_line(r);
     while (r->at < r->end && spad__csv_skip_blank(r));
     if (r->at < r->end) r->separator = find_separator(r);

@@ -104,7 +104,8 @@ static const struct {
 
     {STORE "fence\n" COPY, 0, NULL},
     {STORE "fence shared\n" COPY, 0, NULL},
-    {STORE "fence global\n" COPY, 1, "no `fence` or `fence shared` comes between it and fill"},
+    {STORE "fence global\n" COPY, 1,
+     "after fill accessed them through the generic proxy, with no `fence` or `fence shared` in"},
     {STORE "fence shared\n" FETCH, 1, NULL},
     {STORE "fence global; fence shared\n" FETCH, 0, NULL},
     {STORE COPY, 1, NULL},
@@ -122,7 +123,7 @@ static const struct {
     /* a target without fences of its own */
     {"kernel k on sm_80\nunit u on copy free proxy\ngroup g\ntensor x : shared f32 (4)\n"
      "tensor y : global f32 (4)\nsimt fill writes y\nu load reads y writes x in g\n",
-     1, "no fence comes between it and fill"},
+     1, "after fill accessed them through the generic proxy, with no fence in"},
     {"kernel k on sm_80\nunit u on copy free proxy\ngroup g\ntensor x : shared f32 (4)\n"
      "tensor y : global f32 (4)\nsimt fill writes y\nfence\nu load reads y writes x in g\n",
      0, NULL},
@@ -140,7 +141,8 @@ static const struct {
      "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"
      "tma load reads a writes x delivers m\nwait m parity 0\nsimt look reads x\n",
      0, NULL},
-    {STORE "fence mbarrier\n" COPY, 1, "no fence comes between it and fill"},
+    {STORE "fence mbarrier\n" COPY, 1,
+     "after fill accessed them through the generic proxy, with no fence in"},
 };
 
 static int64_t count_fences(const spad_check *check, const char **first) {

@@ -149,6 +149,7 @@ def _clauses(match, shares, cached, pieces, rows, moves):
 
 
 _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
+_CHECKED = re.compile(r" spread \w+|^\s*sync meet by 1\n", re.MULTILINE)  # what threads access, and where they meet: not for time
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
 _THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
@@ -255,6 +256,7 @@ def text_of(text, warps, registers, shares, cached, moves):
     products and of loads. moves: of moves_of(). Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
     rows = {}
+    text = _CHECKED.sub("", text)
     pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
     lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows, moves), line) for line in text.split("\n")]
     stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]

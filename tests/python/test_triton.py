@@ -428,6 +428,38 @@ def test_registers_of_machine_code():
         assert registers_of(bad) is None
 
 
+CHECKED = """kernel k on sm_90
+unit wgmma on tensor same proxy
+group mmas
+barrier meet count 1
+tensor a_ptr : global float16 (64, 64) input
+tensor tile_r : registers float16 (64, 64) persistent
+tensor acc_r : registers float32 (64, 64) persistent
+for i in 0..4 {
+    simt load_left reads a_ptr writes tile_r
+    sync meet by 1
+    tensor left : shared float16 (64, 64) at 0 align 1024
+    simt store_left writes left spread map1
+    fence shared
+    sync meet by 1
+    wgmma dot_acc reads left spread together, left spread together writes acc_r in mmas
+    commit mmas
+    wait mmas pending 0
+}
+"""
+
+
+def test_what_only_the_check_needs_changes_no_time():
+    """Which threads access what, and where they meet, is in the kernels with Triton's places alone."""
+    from spad._triton_grid import text_of
+
+    plain = CHECKED.replace("    sync meet by 1\n", "").replace(" spread map1", "").replace(" spread together", "")
+    text = text_of(CHECKED, 4, None, {}, {}, {})
+    assert text == text_of(plain, 4, None, {}, {}, {})
+    assert text.count("wgmma dot_acc reads") == 4  # instructions of 32 bytes of depth
+    assert "ldg load_left reads a_ptr" in text
+
+
 def test_blocks_that_share_tiles(root):
     from spad import _triton_grid
 
@@ -491,6 +523,7 @@ simt store_buffer adds c_ptr
 def test_what_machine_code_makes_of_a_grid():
     from spad._triton_grid import text_of
 
+
     text = text_of(MATMUL, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {})
     lines = [line.strip() for line in text.split("\n")]
     spad.Kernel.parse(text)
@@ -519,6 +552,7 @@ def test_what_machine_code_makes_of_a_grid():
 
 def test_products_that_are_not_divided():
     from spad._triton_grid import text_of
+
 
     for old, new in (("reads left, right", "reads left(0..64, ..), right"), ("(64, 128) at", "(8192) at")):
         text = text_of(MATMUL.replace(old, new), 4, None, {}, {}, {})
@@ -569,6 +603,7 @@ def test_the_next_tile_of_a_block(root):
 def test_threads_take_time(root):
     """Of a step that copies, and of the copies: 8 cycles a KiB of what is issued before a commit."""
     from spad._triton_grid import text_of
+
 
     k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"M": 4096, "N": 4096, "K": 4096}, placed=False)
     lines = [line.strip() for line in text_of(k.text(), 4, None, {}, {}, {}).split("\n")]

@@ -310,8 +310,8 @@ static void raise_bounds(spad_layout *layout, const spad_layout *other) {
     }
 }
 
-/* A strict order keeps all tiles of a tensor apart from another one where a single one needs it:
- * that proves nothing about lower layouts. */
+/* A strict order keeps whole buffers apart, of which single tiles may need it: that proves nothing
+ * about lower layouts. */
 static void keep_proposal(proposal *p) {
     const bool unsure = p->shorter || p->order->strict || (p->narrowed && p->order->barriers);
     const spad_layout *sure = unsure ? p->plain : p->first;

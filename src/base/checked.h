@@ -36,6 +36,13 @@ static inline bool spad__mul(int64_t a, int64_t b, int64_t *out) {
     return true;
 }
 
+/* a + b, or the limit of 64 bits that it is beyond. */
+static inline int64_t spad__add_clamped(int64_t a, int64_t b) {
+    int64_t sum;
+    if (spad__add(a, b, &sum)) return sum;
+    return b < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static inline bool spad__is_pow2(int64_t value) {
     return value > 0 && (value & (value - 1)) == 0;
 }

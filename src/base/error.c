@@ -64,6 +64,8 @@ void spad__format_cut(char *field, size_t size, const char *format, va_list argu
     spad_text_clean(field); /* one line that is safe to show, whatever the names hold */
 }
 
+#undef spad__fail
+
 spad_status spad__fail(spad_error *error, spad_status code, const char *format, ...) {
     if (error == NULL) return code;
     memset(error, 0, sizeof *error);

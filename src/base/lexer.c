@@ -8,7 +8,7 @@
  * is a number and a word.
  *
  * Every byte that is neither in a string nor in a comment is printable ASCII or
- * a blank; anything else is a fault. A run of bad bytes gives one fault.
+ * a blank; anything else is an error. A run of bad bytes gives one diagnostic.
  */
 #include "base/lexer.h"
 
@@ -172,7 +172,7 @@ static size_t escape(const char *text, size_t length, char *out) {
     return *out != '\0' ? 3 : 0;
 }
 
-/* Takes one character of a string; false, with a fault, for a bad one. */
+/* Takes one character of a string; false, with a diagnostic, for a bad one. */
 static bool string_character(spad__lexer *lexer) {
     const char *text = lexer->source->text + lexer->at;
     const size_t left = lexer->source->length - lexer->at;

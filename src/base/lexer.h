@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/diagnostics.h"
 #include "base/memory.h"
-#include "base/source.h"
 #include "base/text.h"
 
 /* X(name, spelling): longer ones in front of those they start with. */
@@ -44,7 +44,7 @@ typedef enum spad__token_kind {
     SPAD__WORD,    /* letters, digits, '_'; may start with a digit: 910b */
     SPAD__NUMBER,  /* 128, 1_000, 0x80, 2.8 */
     SPAD__STRING,  /* "text", with escapes */
-    SPAD__BAD,     /* a faulty number or string, already reported */
+    SPAD__BAD,     /* an invalid number or string, already reported */
 #define SPAD__TOKEN_ENUM(name, spelling) SPAD__##name,
     SPAD__PUNCTUATION(SPAD__TOKEN_ENUM)
 #undef SPAD__TOKEN_ENUM
@@ -60,7 +60,7 @@ typedef struct spad__token {
     int scale;      /* SPAD__NUMBER */
 } spad__token;
 
-/* Reads a text from front to back. Faults go to the diagnostics and reading
+/* Reads a text from front to back. Errors go to the diagnostics and reading
  * continues after them; nothing is allocated. */
 typedef struct spad__lexer {
     const spad__source *source;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a call may take: a deadline and the caller's wish to end it. Work asks once in many
+ * How long a call may take: a deadline and a cancellation by the caller. Work asks once in many
  * steps; what was answered once stays, so every part of a call ends in the same way.
  */
 #ifndef SPAD_BASE_LIMIT_H

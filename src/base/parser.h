@@ -5,7 +5,7 @@
  *
  * A function that returns false has reported why (or the lexer has, or there
  * was no memory); the caller then skips the statement and continues, so that one
- * run finds several faults.
+ * run finds several errors.
  */
 #ifndef SPAD_BASE_PARSER_H
 #define SPAD_BASE_PARSER_H
@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/diagnostics.h"
 #include "base/lexer.h"
 #include "base/memory.h"
-#include "base/source.h"
 
 typedef struct spad__parser {
     const spad__source *source;
@@ -39,7 +39,7 @@ spad__token spad__parser_take(spad__parser *parser);
 bool spad__parser_accept(spad__parser *parser, spad__token_kind kind);
 bool spad__parser_accept_word(spad__parser *parser, const char *word);
 
-/* The same, and a fault if it is not. `what` as in "expected a size". */
+/* The same, and an error if it is not. `what` as in "expected a size". */
 bool spad__parser_expect(spad__parser *parser, spad__token_kind kind, const char *what);
 bool spad__parser_expect_word(spad__parser *parser, const char *word);
 
@@ -51,7 +51,7 @@ bool spad__parser_expected(spad__parser *parser, const char *what);
 /* Takes line ends. */
 void spad__parser_skip_lines(spad__parser *parser);
 
-/* At a line end (taken), a '}' or the end of the text; else a fault. */
+/* At a line end (taken), a '}' or the end of the text; else an error. */
 bool spad__parser_end_statement(spad__parser *parser);
 
 /* Recovery: takes everything up to and with the line end of this statement,

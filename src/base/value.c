@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -193,6 +194,7 @@ static spad_status fail_unsupported(spad_dtype dtype, const char *what, spad_err
 
 static spad_status encode(spad_value *out, spad_dtype dtype, number_parts p, spad_error *error) {
     const float_format *f = float_of(dtype);
+    spad__assert(f != NULL);
     if (!p.finite && p.mantissa != 0) { /* NaN */
         if (nan_code(f) == 0) return fail_unsupported(dtype, "nan", error);
         *out = (spad_value){dtype, nan_code(f)};

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "target/reader.h"
+#include "target/target_reader.h"
 
 bool spad__target_has_room(spad__target_reader *r, size_t count, size_t most, const char *what) {
     if (count < most) return true;
-    SPAD__TARGET_FAULT(r, r->parser.last.span, "too many %s: at most %zu", what, most);
+    SPAD__TARGET_ERROR(r, r->parser.last.span, "too many %s: at most %zu", what, most);
     return false;
 }
 
@@ -56,7 +56,7 @@ size_t spad__target_find_keyword(spad__target_reader *r, const char *what, const
     spad__token_describe(quoted, sizeof quoted, r->parser.source, token);
     snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
     suggest_row(hint, word, rows, row_size, count);
-    SPAD__TARGET_FAULT(r, token.span, "%s %s%s", what, quoted, hint);
+    SPAD__TARGET_ERROR(r, token.span, "%s %s%s", what, quoted, hint);
     return count;
 }
 
@@ -70,7 +70,7 @@ static bool read_reference(spad__target_reader *r, const char *wanted, const cha
     if (*index == count) {
         char hint[HINT_MAX];
         suggest_row(hint, name, rows, row_size, count);
-        SPAD__TARGET_FAULT(r, r->parser.last.span, "'%s' is not %s above this line%s", name, what,
+        SPAD__TARGET_ERROR(r, r->parser.last.span, "'%s' is not %s above this line%s", name, what,
                            hint);
     }
     spad__arena_rewind(r->parser.arena, mark); /* the row has the name already */
@@ -108,15 +108,15 @@ static const char *const origin_words[] = {
     [SPAD_ORIGIN_ESTIMATE] = "estimate",
 };
 
-bool spad__target_read_note(spad__target_reader *r, spad_figure *note, bool *given) {
+bool spad__target_read_note(spad__target_reader *r, spad_figure *note, bool *present) {
     *note = (spad_figure){.origin = SPAD_ORIGIN_STATED, .source = ""};
-    *given = false;
-    for (int i = SPAD_ORIGIN_PUBLISHED; i < SPAD_ORIGINS && !*given; i++) {
+    *present = false;
+    for (int i = SPAD_ORIGIN_PUBLISHED; i < SPAD_ORIGINS && !*present; i++) {
         if (!spad__parser_accept_word(&r->parser, origin_words[i])) continue;
         note->origin = (spad_origin)i;
-        *given = true;
+        *present = true;
     }
-    if (!*given) return true;
+    if (!*present) return true;
     if (r->parser.token.kind != SPAD__STRING && note->origin == SPAD_ORIGIN_ESTIMATE) return true;
     if (r->parser.token.kind != SPAD__STRING) {
         return spad__parser_expected(&r->parser, "a text in quotes");
@@ -138,10 +138,10 @@ static void note_rows(spad__target_reader *r, const spad_figure *note) {
  * of that one. */
 static bool read_field_note(spad__target_reader *r, const char *field) {
     spad_figure note;
-    bool given;
-    if (!spad__target_read_note(r, &note, &given)) return false;
+    bool present;
+    if (!spad__target_read_note(r, &note, &present)) return false;
     note_rows(r, &note);
-    if (!given && !r->old_figures) return true;
+    if (!present && !r->old_figures) return true;
     note.field = field;
     for (size_t i = 0; i < r->figures.count; i++) {
         if (strcmp(r->figures.items[i].field, field) != 0) continue;
@@ -163,11 +163,11 @@ static bool starts_note(const spad__target_reader *r) {
 
 static bool read_block_note(spad__target_reader *r) {
     spad_figure note;
-    bool given;
+    bool present;
     const spad__span span = r->parser.token.span;
-    if (!spad__target_read_note(r, &note, &given)) return false;
+    if (!spad__target_read_note(r, &note, &present)) return false;
     if (r->block_note.source != NULL) {
-        SPAD__TARGET_FAULT(r, span, "a second source for the whole block");
+        SPAD__TARGET_ERROR(r, span, "a second source for the whole block");
         return false;
     }
     r->block_note = note;
@@ -211,7 +211,7 @@ static bool read_value(spad__target_reader *r, const spad__target_field *f, char
     }
     if (!spad__parser_quantity(&r->parser, f->measure, &value, span)) return false;
     if (value < f->least) {
-        SPAD__TARGET_FAULT(r, *span, "'%s' must be at least %lld", f->name, (long long)f->least);
+        SPAD__TARGET_ERROR(r, *span, "'%s' must be at least %lld", f->name, (long long)f->least);
         return false;
     }
     memcpy(record + f->offset, &value, sizeof value);
@@ -226,7 +226,7 @@ static bool read_field(spad__target_reader *r, const char *unknown,
     const size_t i = spad__target_find_keyword(r, unknown, fields, sizeof *fields, count);
     if (i == count) return false;
     if (r->seen[i].length > 0 && !fields[i].repeats) {
-        SPAD__TARGET_FAULT(r, name.span, "'%s' is given twice", fields[i].name);
+        SPAD__TARGET_ERROR(r, name.span, "'%s' is given twice", fields[i].name);
         return false;
     }
     r->seen[i] = name.span; /* so that a bad value does not count as missing */
@@ -243,20 +243,20 @@ bool spad__target_read_block(spad__target_reader *r, const char *unknown,
     if (!spad__parser_expect(&r->parser, SPAD__LEFT_BRACE, "'{'")) return false;
     const spad__span opened = r->parser.last.span;
     memset(r->seen, 0, sizeof r->seen);
-    r->faulty = false;
+    r->invalid = false;
     r->rules.count = r->rule_spans.count = 0;
-    memset(r->given_rates, 0, sizeof r->given_rates);
-    r->given_paths = 0;
+    memset(r->seen_rates, 0, sizeof r->seen_rates);
+    r->seen_paths = 0;
     r->block_note.source = NULL;
     while (!spad__target_stopped(r)) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE)) return finish_notes(r);
         if (r->parser.token.kind == SPAD__END) {
-            SPAD__TARGET_FAULT(r, opened, "this '{' has no '}'");
+            SPAD__TARGET_ERROR(r, opened, "this '{' has no '}'");
             return false;
         }
         if (!read_field(r, unknown, fields, count, record)) {
-            r->faulty = true;
+            r->invalid = true;
             spad__parser_skip_statement(&r->parser);
         }
     }

@@ -12,25 +12,25 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "target/reader.h"
+#include "target/target_reader.h"
 
 /* At least 1, and not so many that a kernel could not take part of a cycle. */
 static bool read_per_cycle(spad__target_reader *r, const char *field, int64_t *value) {
     spad__span span;
     if (!spad__parser_quantity(&r->parser, &spad__measure_count, value, &span)) return false;
     if (*value >= 1) return true;
-    SPAD__TARGET_FAULT(r, span, "'%s' must be at least 1", field);
+    SPAD__TARGET_ERROR(r, span, "'%s' must be at least 1", field);
     return false;
 }
 
 /* A rate that replaces the one of the row that is amended, or is new. */
 static bool put_rate(spad__target_reader *r, const spad_rate *rate, const char *name) {
     const uint64_t bit = UINT64_C(1) << (unsigned)rate->dtype;
-    if ((r->given_rates[rate->work] & bit) != 0) {
-        SPAD__TARGET_FAULT(r, r->parser.last.span, "the rate of %s is given twice", name);
+    if ((r->seen_rates[rate->work] & bit) != 0) {
+        SPAD__TARGET_ERROR(r, r->parser.last.span, "the rate of %s is given twice", name);
         return false;
     }
-    r->given_rates[rate->work] |= bit;
+    r->seen_rates[rate->work] |= bit;
     for (size_t i = 0; i < r->rates.count; i++) {
         if (r->rates.items[i].work != rate->work || r->rates.items[i].dtype != rate->dtype)
             continue;
@@ -53,7 +53,7 @@ bool spad__target_read_macs(spad__target_reader *r) {
         if (!spad__parser_name(&r->parser, "an element type", &name)) return false;
         spad_error error = {0};
         const bool found = spad_dtype_parse(&rate.dtype, name, &error) == SPAD_OK;
-        if (!found) SPAD__TARGET_FAULT(r, r->parser.last.span, "%s", error.message);
+        if (!found) SPAD__TARGET_ERROR(r, r->parser.last.span, "%s", error.message);
         const bool put = found && put_rate(r, &rate, spad_dtype_name(rate.dtype));
         spad__arena_rewind(r->parser.arena, mark);
         if (!put) return false;
@@ -116,7 +116,7 @@ static bool read_path_rate(spad__target_reader *r, spad_path *path) {
     if (!spad__parser_expect_word(&r->parser, "rate")) return false;
     if (!spad__parser_quantity(&r->parser, &measure_path_rate, &value, &span)) return false;
     if (value < 1) {
-        SPAD__TARGET_FAULT(r, span, "'rate' must be at least 1");
+        SPAD__TARGET_ERROR(r, span, "'rate' must be at least 1");
         return false;
     }
     const bool in_cycles = spad__token_is(r->parser.source, r->parser.last, "cycle");
@@ -132,12 +132,12 @@ static bool put_path(spad__target_reader *r, const spad_path *path, spad__span s
             r->paths.items[at].pieces != path->pieces)) {
         at++;
     }
-    if (at < r->paths.count && (r->given_paths >> at & 1) != 0) {
-        SPAD__TARGET_FAULT(r, span, "this path is given twice");
+    if (at < r->paths.count && (r->seen_paths >> at & 1) != 0) {
+        SPAD__TARGET_ERROR(r, span, "this path is given twice");
         return false;
     }
     if (!SPAD__TARGET_RESERVE(r, &r->paths, SPAD_SPACES_MAX, "paths")) return false;
-    r->given_paths |= UINT64_C(1) << at;
+    r->seen_paths |= UINT64_C(1) << at;
     r->paths.items[at] = *path;
     if (at == r->paths.count) r->paths.count++;
     return true;
@@ -150,7 +150,7 @@ static bool read_of_path(spad__target_reader *r, const char *word, const spad__m
     if (!spad__parser_accept_word(&r->parser, word)) return true;
     if (!spad__parser_quantity(&r->parser, measure, out, &span)) return false;
     if (*out >= 1) return true;
-    SPAD__TARGET_FAULT(r, span, "'%s' must be at least 1", word);
+    SPAD__TARGET_ERROR(r, span, "'%s' must be at least 1", word);
     return false;
 }
 
@@ -199,6 +199,6 @@ bool spad__target_read_cache(spad__target_reader *r) {
         return false;
     }
     if (r->space.cache_bytes >= 1 && r->space.cache_bytes_per_us >= 1) return true;
-    SPAD__TARGET_FAULT(r, spad__span_join(span, rate_span), "size and rate must be at least 1");
+    SPAD__TARGET_ERROR(r, spad__span_join(span, rate_span), "size and rate must be at least 1");
     return false;
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "target/reader.h"
+#include "target/target_reader.h"
 
 /* "256", "512 at 16 bit", "512 at 8 bit": one of each. */
 static bool read_width(spad__target_reader *r) {
@@ -14,7 +14,7 @@ static bool read_width(spad__target_reader *r) {
     spad__span bits_span;
     if (!spad__parser_quantity(&r->parser, &spad__measure_count, &width, &span)) return false;
     if (width < 1) {
-        SPAD__TARGET_FAULT(r, span, "'width' must be at least 1");
+        SPAD__TARGET_ERROR(r, span, "'width' must be at least 1");
         return false;
     }
     if (spad__parser_accept_word(&r->parser, "at")) {
@@ -22,19 +22,19 @@ static bool read_width(spad__target_reader *r) {
             return false;
         if (!spad__parser_expect_word(&r->parser, "bit")) return false;
         if (bits != 32 && bits != 16 && bits != 8) {
-            SPAD__TARGET_FAULT(r, bits_span, "widths are given at 32, 16 or 8 bit");
+            SPAD__TARGET_ERROR(r, bits_span, "widths are given at 32, 16 or 8 bit");
             return false;
         }
     }
     int64_t *slot = bits == 32   ? &r->engine.width
                     : bits == 16 ? &r->engine.width_16bit
                                  : &r->engine.width_8bit;
-    uint64_t *given = &r->given_widths;
-    if ((*given & (uint64_t)bits) != 0) {
-        SPAD__TARGET_FAULT(r, span, "'width' at %d bit is given twice", (int)bits);
+    uint64_t *seen = &r->seen_widths;
+    if ((*seen & (uint64_t)bits) != 0) {
+        SPAD__TARGET_ERROR(r, span, "'width' at %d bit is given twice", (int)bits);
         return false;
     }
-    *given |= (uint64_t)bits;
+    *seen |= (uint64_t)bits;
     *slot = width;
     return true;
 }
@@ -90,11 +90,11 @@ static bool open_engine(spad__target_reader *r, spad__span name, size_t *at) {
         spad__target_find_row(r->engines.items, sizeof r->engine, r->engines.count, r->engine.name);
     r->figures.count = r->rates.count = r->paths.count = 0;
     r->old_figures = false;
-    r->given_widths = 0;
+    r->seen_widths = 0;
     if (*at == r->engines.count) return true;
     const bool amends = *at < r->old_engines && (r->amended_engines >> *at & 1) == 0;
     if (!amends) {
-        SPAD__TARGET_FAULT(r, name, "a second engine '%s'", r->engine.name);
+        SPAD__TARGET_ERROR(r, name, "a second engine '%s'", r->engine.name);
         return false;
     }
     const char *about = r->engine.about;

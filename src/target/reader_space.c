@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "target/reader.h"
+#include "target/target_reader.h"
 
 static bool read_bytes(spad__target_reader *r) {
     if (spad__parser_accept_word(&r->parser, "unbounded")) {
@@ -16,7 +16,7 @@ static bool read_bytes(spad__target_reader *r) {
     if (!spad__parser_quantity(&r->parser, &spad__measure_size, &r->space.bytes, &span)) {
         return false;
     }
-    if (r->space.bytes < 1) SPAD__TARGET_FAULT(r, span, "'bytes' must be at least 1");
+    if (r->space.bytes < 1) SPAD__TARGET_ERROR(r, span, "'bytes' must be at least 1");
     return r->space.bytes >= 1;
 }
 
@@ -26,7 +26,7 @@ static bool read_bank(spad__target_reader *r) {
         return false;
     }
     if (r->space.bank_bytes < 1) {
-        SPAD__TARGET_FAULT(r, span, "'bank' must be at least 1");
+        SPAD__TARGET_ERROR(r, span, "'bank' must be at least 1");
         return false;
     }
     r->space.banks_exclusive = spad__parser_accept_word(&r->parser, "exclusive");
@@ -40,7 +40,7 @@ static bool read_instances(spad__target_reader *r) {
         return false;
     }
     if (r->space.instances < 1 || r->space.instances > SPAD_SPACES_MAX) {
-        SPAD__TARGET_FAULT(r, span, "'instances' must be 1 to %d", SPAD_SPACES_MAX);
+        SPAD__TARGET_ERROR(r, span, "'instances' must be 1 to %d", SPAD_SPACES_MAX);
         return false;
     }
     if (r->space.instances == 1) r->space.instances = 0;
@@ -70,7 +70,7 @@ static bool read_starts(spad__target_reader *r) {
         if (!SPAD__TARGET_RESERVE(r, &r->starts, SPAD__TARGET_LIST_MAX, "start lanes"))
             return false;
         if (r->starts.count > 0 && start <= r->starts.items[r->starts.count - 1]) {
-            SPAD__TARGET_FAULT(r, span, "start lanes must ascend");
+            SPAD__TARGET_ERROR(r, span, "start lanes must ascend");
             return false;
         }
         r->starts.items[r->starts.count++] = start;
@@ -143,27 +143,27 @@ static void check_sizes(spad__target_reader *r, spad__span name) {
     int64_t total;
     if (s->bytes == SPAD_UNBOUNDED) {
         if (s->reserved > 0)
-            SPAD__TARGET_FAULT(r, r->seen[RESERVED], "an unbounded space has no top to reserve");
+            SPAD__TARGET_ERROR(r, r->seen[RESERVED], "an unbounded space has no top to reserve");
         return;
     }
     if (s->bytes == 0) {
-        SPAD__TARGET_FAULT(r, name, "space '%s' needs 'bytes'", s->name);
+        SPAD__TARGET_ERROR(r, name, "space '%s' needs 'bytes'", s->name);
         return;
     }
     if (!spad__mul(s->lanes, s->bytes, &total)) {
-        SPAD__TARGET_FAULT(r, r->seen[FIELD_BYTES], "%lld lanes of that size do not fit 64 bits",
+        SPAD__TARGET_ERROR(r, r->seen[FIELD_BYTES], "%lld lanes of that size do not fit 64 bits",
                            (long long)s->lanes);
     }
     if (s->reserved > s->bytes) {
-        SPAD__TARGET_FAULT(r, r->seen[RESERVED], "%lld bytes reserved of only %lld",
+        SPAD__TARGET_ERROR(r, r->seen[RESERVED], "%lld bytes reserved of only %lld",
                            (long long)s->reserved, (long long)s->bytes);
     } else if (s->plain_limit > spad_space_get_usable(s)) {
-        SPAD__TARGET_FAULT(r, r->seen[LIMIT],
+        SPAD__TARGET_ERROR(r, r->seen[LIMIT],
                            "the limit of %lld bytes is above the %lld that are usable",
                            (long long)s->plain_limit, (long long)spad_space_get_usable(s));
     }
     if (s->bank_bytes > 0 && s->bytes % s->bank_bytes != 0) {
-        SPAD__TARGET_FAULT(r, r->seen[FIELD_BANK],
+        SPAD__TARGET_ERROR(r, r->seen[FIELD_BANK],
                            "banks of %lld bytes do not divide a lane of %lld",
                            (long long)s->bank_bytes, (long long)s->bytes);
     }
@@ -175,19 +175,19 @@ static void check_start_row(spad__target_reader *r, size_t index) {
     const spad__span span = r->rule_spans.items[index];
     const int64_t highest = rule->starts[rule->start_count - 1];
     if (rule->lanes_min < 1 || rule->lanes_min > rule->lanes_max) {
-        SPAD__TARGET_FAULT(r, span, "not a range of lane counts: from 1, and upwards");
+        SPAD__TARGET_ERROR(r, span, "not a range of lane counts: from 1, and upwards");
     } else if (rule->lanes_max > r->space.lanes) {
-        SPAD__TARGET_FAULT(r, span, "more lanes than the %lld of the space",
+        SPAD__TARGET_ERROR(r, span, "more lanes than the %lld of the space",
                            (long long)r->space.lanes);
     } else if (highest > r->space.lanes - rule->lanes_min) {
-        SPAD__TARGET_FAULT(r, span, "%lld lanes do not fit at start lane %lld of %lld",
+        SPAD__TARGET_ERROR(r, span, "%lld lanes do not fit at start lane %lld of %lld",
                            (long long)rule->lanes_min, (long long)highest,
                            (long long)r->space.lanes);
     }
     for (size_t i = 0; i < index; i++) {
         const spad_lane_rule *before = &r->rules.items[i];
         if (rule->lanes_min > before->lanes_max || rule->lanes_max < before->lanes_min) continue;
-        SPAD__TARGET_FAULT(r, span, "overlaps the row of %lld to %lld lanes",
+        SPAD__TARGET_ERROR(r, span, "overlaps the row of %lld to %lld lanes",
                            (long long)before->lanes_min, (long long)before->lanes_max);
         return;
     }
@@ -211,7 +211,7 @@ static bool open_space(spad__target_reader *r, spad__span name, size_t *at) {
     const bool amends =
         r->like != NULL && *at < r->old_spaces && (r->amended_spaces >> *at & 1) == 0;
     if (!amends) {
-        SPAD__TARGET_FAULT(r, name, "a second space '%s'", r->space.name);
+        SPAD__TARGET_ERROR(r, name, "a second space '%s'", r->space.name);
         return false;
     }
     const char *about = r->space.about;
@@ -223,7 +223,7 @@ static bool open_space(spad__target_reader *r, spad__span name, size_t *at) {
 
 static void finish_space(spad__target_reader *r, spad__span name, size_t at) {
     if (r->space.off_chip && r->space.bytes == 0) r->space.bytes = SPAD_UNBOUNDED;
-    if (!r->faulty) {
+    if (!r->invalid) {
         check_sizes(r, name);
         for (size_t i = 0; i < r->rules.count; i++) check_start_row(r, i);
     }
@@ -235,8 +235,8 @@ static void finish_space(spad__target_reader *r, spad__span name, size_t at) {
     r->space.figures = spad__target_freeze_figures(r, &r->space.figure_count);
     r->spaces.items[at] = r->space;
     if (at == r->spaces.count) r->spaces.count++;
-    if (!r->faulty && !r->crowded && count_rows(r) > SPAD_SPACES_MAX) {
-        SPAD__TARGET_FAULT(r, name, "too many instances of spaces: at most %d in all",
+    if (!r->invalid && !r->crowded && count_rows(r) > SPAD_SPACES_MAX) {
+        SPAD__TARGET_ERROR(r, name, "too many instances of spaces: at most %d in all",
                            SPAD_SPACES_MAX);
         r->crowded = true; /* once is enough */
     }

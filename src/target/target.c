@@ -169,8 +169,8 @@ static spad_status find_part(size_t *out, const spad_target *target, const char 
     }
     char shown[SPAD_NAME_FACT_MAX];
     spad__copy_cut(shown, sizeof shown, name);
-    spad__fail(error, SPAD_ERR_UNKNOWN, "target '%s' has no %s '%s'%s%s", target->name, what, shown,
-               used > 0 ? "; it has " : ", and no other", list);
+    spad__fail(error, SPAD_ERR_UNKNOWN, "target '%s' has no %s '%s'; it has %s%s%s", target->name,
+               what, shown, used > 0 ? list : "no ", used > 0 ? "" : what, used > 0 ? "" : "s");
     spad__fact_names(error, name, target->name);
     return SPAD_ERR_UNKNOWN;
 }
@@ -299,7 +299,7 @@ static const char *lanes_word(int64_t count) {
     return count == 1 ? "lane" : "lanes";
 }
 
-static spad_status lane_fault(const spad_space *space, int64_t lanes, spad_error *error) {
+static spad_status lane_error(const spad_space *space, int64_t lanes, spad_error *error) {
     spad__fact_names(error, space->name, NULL);
     spad__fact_amounts(error, lanes, space->lanes, SPAD_NO_FACT);
     return SPAD_ERR_LANES;
@@ -326,13 +326,13 @@ spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_
     if (lanes < 1 || lanes > space->lanes) {
         spad__fail(error, SPAD_ERR_LANES, "a tile of %lld %s does not fit: '%s' has %lld",
                    (long long)lanes, word, space->name, (long long)space->lanes);
-        return lane_fault(space, lanes, error);
+        return lane_error(space, lanes, error);
     }
     const spad_lane_rule *rule = find_rule(space, lanes);
     if (space->lane_rule_count > 0 && rule == NULL) {
         spad__fail(error, SPAD_ERR_LANES, "'%s' has no start lane for a tile of %lld %s",
                    space->name, (long long)lanes, word);
-        return lane_fault(space, lanes, error);
+        return lane_error(space, lanes, error);
     }
     if (rule != NULL && !allows_start(rule, lane)) {
         char starts[128];
@@ -342,14 +342,14 @@ spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_
                    "%lld to %lld lanes start at %s",
                    (long long)lanes, word, (long long)lane, space->name, (long long)rule->lanes_min,
                    (long long)rule->lanes_max, starts);
-        return lane_fault(space, lanes, error);
+        return lane_error(space, lanes, error);
     }
     if (lane < 0 || lane > space->lanes - lanes) {
         spad__fail(error, SPAD_ERR_LANES,
                    "a tile of %lld %s at lane %lld is outside the %lld %s of '%s'",
                    (long long)lanes, word, (long long)lane, (long long)space->lanes,
                    lanes_word(space->lanes), space->name);
-        return lane_fault(space, lanes, error);
+        return lane_error(space, lanes, error);
     }
     return SPAD_OK;
 }

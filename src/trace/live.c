@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Questions about one moment of a trace: who is alive, and where is room.
+ * Questions about one moment of a trace: who is live, and where is room.
  *
  * Both scan the tensors that began before it.
  */

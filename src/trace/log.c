@@ -5,7 +5,7 @@
  * The reader keeps a hash index of the rows whose memory is allocated at the current row, by
  * their address. O(1) a row.
  */
-#include "spad/log.h"
+#include "spad/experimental/log.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A text that is read, locations in it, and the faults found in it.
+ * A text that is read, locations in it, and the diagnostics found in it.
  */
-#ifndef SPAD_BASE_SOURCE_H
-#define SPAD_BASE_SOURCE_H
+#ifndef SPAD_BASE_DIAGNOSTICS_H
+#define SPAD_BASE_DIAGNOSTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,14 +40,14 @@ void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line,
  * a copy cannot be made, spad__diagnostics_end reports it. */
 void spad__diagnostics_begin(spad_diagnostics *diagnostics, const spad__source *source);
 
-/* Adds a fault, unless the collection is full. The source line is copied, so
+/* Adds a diagnostic, unless the collection is full. The source line is copied, so
  * that the text is not needed for writing. */
 void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *source,
                            spad__span span, const char *format, ...) SPAD_PRINTF(4, 5);
 
 bool spad__diagnostics_full(const spad_diagnostics *diagnostics);
 
-/* Puts the faults in the order of the text. SPAD_OK: there are none.
+/* Puts the diagnostics in the order of the text. SPAD_OK: there are none.
  * SPAD_ERR_SYNTAX: the error is the first one. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *error);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Faults of a text: where they are, their messages, and how they are shown.
+ * Diagnostics of a text: where they are, their messages, and how they are shown.
  *
- * A fault is found by its bytes. Line and column are counted only then, with
- * one pass over the text in front of it, so that reading a text without faults
- * pays nothing. With at most SPAD_DIAGNOSTICS_MAX faults the cost stays linear
+ * A diagnostic is located by its bytes. Line and column are counted only then, with
+ * one pass over the text in front of it, so that reading a text without errors
+ * pays nothing. With at most SPAD_DIAGNOSTICS_MAX diagnostics the cost stays linear
  * in the text.
  *
- * The source line is copied when the fault is added, as it will be shown: at
- * most EXCERPT_CELLS characters around the fault, tabs as blanks, and what
+ * The source line is copied when the diagnostic is added, as it will be shown: at
+ * most EXCERPT_CELLS characters around the error, tabs as blanks, and what
  * could confuse a terminal or a reader (control characters, bytes that are not
  * UTF-8, marks that turn the direction of writing) as the replacement
  * character. One character counts as one cell.
  */
-#include "base/source.h"
+#include "base/diagnostics.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -24,19 +24,19 @@
 
 enum {
     EXCERPT_CELLS = 96,      /* of a line that is shown */
-    EXCERPT_BEFORE = 32,     /* of them in front of the fault, when a line is cut */
+    EXCERPT_BEFORE = 32,     /* of them in front of the error, when a line is cut */
     TAB_STOP = 4,            /* cells from one tab stop to the next */
     CHARACTER_BYTES_MAX = 4, /* of UTF-8 */
     MESSAGE_MAX = SPAD_MESSAGE_MAX
 };
 
-typedef struct fault {
+typedef struct diagnostic_entry {
     spad_diagnostic shown;
-    size_t start;        /* byte in the text: the order of faults */
+    size_t start;        /* byte in the text: the order of diagnostics */
     const char *excerpt; /* the line, ready to print */
     int caret;           /* cells in front of the caret */
     int carets;          /* cells to underline */
-} fault;
+} diagnostic_entry;
 
 struct spad_diagnostics {
     spad_host host;
@@ -44,7 +44,7 @@ struct spad_diagnostics {
     const char *file;
     bool failed; /* a copy could not be made */
     size_t count;
-    fault faults[SPAD_DIAGNOSTICS_MAX];
+    diagnostic_entry entries[SPAD_DIAGNOSTICS_MAX];
 };
 
 spad__span spad__span_join(spad__span first, spad__span last) {
@@ -78,7 +78,7 @@ size_t spad_diagnostics_count(const spad_diagnostics *diagnostics) {
 }
 
 const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *diagnostics, size_t index) {
-    return index < diagnostics->count ? &diagnostics->faults[index].shown : NULL;
+    return index < diagnostics->count ? &diagnostics->entries[index].shown : NULL;
 }
 
 bool spad__diagnostics_full(const spad_diagnostics *diagnostics) {
@@ -101,24 +101,24 @@ void spad__diagnostics_begin(spad_diagnostics *diagnostics, const spad__source *
 }
 
 spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *error) {
-    fault *faults = diagnostics->faults;
+    diagnostic_entry *entries = diagnostics->entries;
     for (size_t i = 1; i < diagnostics->count; i++) { /* insertion sort: few, and stable */
-        const fault moved = faults[i];
+        const diagnostic_entry moved = entries[i];
         size_t place = i;
-        for (; place > 0 && faults[place - 1].start > moved.start; place--) {
-            faults[place] = faults[place - 1];
+        for (; place > 0 && entries[place - 1].start > moved.start; place--) {
+            entries[place] = entries[place - 1];
         }
-        faults[place] = moved;
+        entries[place] = moved;
     }
     if (diagnostics->failed) return spad__fail_host_memory(error);
     if (diagnostics->count == 0) return SPAD_OK;
-    const spad_diagnostic *first = &faults[0].shown;
+    const spad_diagnostic *first = &entries[0].shown;
     spad__fail(error, first->code, "%s", first->message);
     spad__fact_location(error, diagnostics->file, first->line, first->column);
     return first->code;
 }
 
-/* ---- the place of a fault ---------------------------------------------------------- */
+/* ---- the place of a diagnostic ---------------------------------------------------------- */
 
 /* Bytes of the character at `at`; a byte that is not UTF-8 is one character. */
 static size_t character_size(const spad__source *source, size_t at, size_t end) {
@@ -276,8 +276,8 @@ void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line,
 void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *source,
                            spad__span span, const char *format, ...) {
     if (spad__diagnostics_full(diagnostics)) return;
-    fault *f = &diagnostics->faults[diagnostics->count++];
-    *f = (fault){.start = span.start, .shown.code = SPAD_ERR_SYNTAX};
+    diagnostic_entry *f = &diagnostics->entries[diagnostics->count++];
+    *f = (diagnostic_entry){.start = span.start, .shown.code = SPAD_ERR_SYNTAX};
     char message[SPAD_MESSAGE_MAX];
     va_list arguments;
     va_start(arguments, format);
@@ -302,7 +302,7 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
 
 /* ---- output ------------------------------------------------------------------------ */
 
-static void write_source_fault(spad__out *out, const char *file, const fault *f) {
+static void write_diagnostic(spad__out *out, const char *file, const diagnostic_entry *f) {
     spad__out_one_line(out, file);
     spad__out_format(out, ":%ld:%ld: error: ", (long)f->shown.line, (long)f->shown.column);
     spad__out_string(out, f->shown.message);
@@ -315,7 +315,7 @@ spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, con
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
-        write_source_fault(&out, diagnostics->file, &diagnostics->faults[i]);
+        write_diagnostic(&out, diagnostics->file, &diagnostics->entries[i]);
     }
     if (spad__diagnostics_full(diagnostics)) {
         spad__out_one_line(&out, diagnostics->file);
@@ -324,7 +324,7 @@ spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, con
     return spad__out_finish(&out, error);
 }
 
-static void json_fault(spad__json *json, const spad_diagnostic *shown) {
+static void json_diagnostic(spad__json *json, const spad_diagnostic *shown) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "code", spad_status_code(shown->code));
     if (shown->line > 0) {
@@ -336,7 +336,8 @@ static void json_fault(spad__json *json, const spad_diagnostic *shown) {
     spad__json_close(json, '}');
 }
 
-static void open_faults(spad__out *out, spad__json *json, const spad_sink *sink, const char *file) {
+static void open_diagnostics(spad__out *out, spad__json *json, const spad_sink *sink,
+                             const char *file) {
     spad__out_start(out, sink);
     spad__json_start(json, out);
     spad__json_open(json, '{');
@@ -344,7 +345,7 @@ static void open_faults(spad__out *out, spad__json *json, const spad_sink *sink,
     spad__json_key_open(json, "faults", '[');
 }
 
-static spad_status close_faults(spad__out *out, spad__json *json, spad_error *error) {
+static spad_status close_diagnostics(spad__out *out, spad__json *json, spad_error *error) {
     spad__json_close(json, ']');
     spad__json_close(json, '}');
     spad__json_end(json);
@@ -355,10 +356,10 @@ spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics, con
                                         spad_error *error) {
     spad__out out;
     spad__json json;
-    open_faults(&out, &json, sink, diagnostics->file);
+    open_diagnostics(&out, &json, sink, diagnostics->file);
     for (size_t i = 0; i < diagnostics->count; i++)
-        json_fault(&json, &diagnostics->faults[i].shown);
-    return close_faults(&out, &json, error);
+        json_diagnostic(&json, &diagnostics->entries[i].shown);
+    return close_diagnostics(&out, &json, error);
 }
 
 spad_status spad_error_write_json(const spad_error *failed, const char *file, const spad_sink *sink,
@@ -370,9 +371,9 @@ spad_status spad_error_write_json(const spad_error *failed, const char *file, co
                                    .message = failed->message};
     spad__out out;
     spad__json json;
-    open_faults(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);
-    json_fault(&json, &shown);
-    return close_faults(&out, &json, error);
+    open_diagnostics(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);
+    json_diagnostic(&json, &shown);
+    return close_diagnostics(&out, &json, error);
 }
 
 void spad_close_names(char *field, size_t size, const char *word, const char *const *names,

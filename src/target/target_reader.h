@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The reader of target files from the inside. reader_block.c has names and blocks; reader_space.c,
- * reader_engine.c and reader_cost.c their fields; reader.c the statements.
+ * reader_engine.c and reader_cost.c their fields; target_reader.c the statements.
  */
-#ifndef SPAD_TARGET_READER_H
-#define SPAD_TARGET_READER_H
+#ifndef SPAD_TARGET_TARGET_READER_H
+#define SPAD_TARGET_TARGET_READER_H
 
 #include "base/memory.h"
 #include "base/parser.h"
@@ -23,7 +23,7 @@ typedef struct spad__target_reader {
     SPAD_ARRAY(spad_fence_rule) fences;
     SPAD_ARRAY(const char *) aliases;
     const spad_target *like; /* what the file starts from; NULL: from nothing */
-    bool limited;            /* limits were given */
+    bool limited;            /* limits were read */
     bool grouped;            /* and blocks of a unit */
     bool counted;            /* and units */
     size_t old_spaces;       /* rows of `like` */
@@ -33,18 +33,18 @@ typedef struct spad__target_reader {
     spad_space space;
     spad_engine engine;
     spad__span seen[SPAD__TARGET_FIELDS_MAX]; /* value of each field; empty: not given */
-    bool faulty;                              /* a field of it could not be read */
+    bool invalid;                             /* a field of it could not be read */
     SPAD_ARRAY(spad_lane_rule) rules;
     SPAD_ARRAY(spad__span) rule_spans;
     SPAD_ARRAY(int64_t) starts;
     SPAD_ARRAY(spad_rate) rates;
     SPAD_ARRAY(spad_path) paths;
     SPAD_ARRAY(spad_figure) figures;
-    spad_figure block_note;           /* for all of it; source NULL: none */
-    uint64_t given_rates[SPAD_WORKS]; /* in this block: a bit per dtype */
-    uint64_t given_widths;            /* and per number of bits */
-    uint64_t given_paths;             /* and per row */
-    bool old_figures;                 /* of a row that the block amends */
+    spad_figure block_note;          /* for all of it; source NULL: none */
+    uint64_t seen_rates[SPAD_WORKS]; /* in this block: a bit per dtype */
+    uint64_t seen_widths;            /* and per number of bits */
+    uint64_t seen_paths;             /* and per row */
+    bool old_figures;                /* of a row that the block amends */
     /* rows of `like` that a block has amended */
     uint64_t amended_spaces;
     uint64_t amended_engines;
@@ -60,7 +60,7 @@ typedef struct spad__target_field {
     bool repeats;
 } spad__target_field;
 
-#define SPAD__TARGET_FAULT(r, span, ...) \
+#define SPAD__TARGET_ERROR(r, span, ...) \
     spad__diagnostics_add((r)->parser.diagnostics, (r)->parser.source, span, __VA_ARGS__)
 
 /* Room for one more row of a table; false, reported, when it is full. */
@@ -93,10 +93,10 @@ bool spad__target_next_in_list(spad__target_reader *r);
 bool spad__target_read_heading(spad__target_reader *r, const char *what, const char **name,
                                const char **about);
 
-/* `source "..."`, `measured "..."` or `estimate ["..."]`, if there is one: *given. */
-bool spad__target_read_note(spad__target_reader *r, spad_figure *note, bool *given);
+/* `source "..."`, `measured "..."` or `estimate ["..."]`, if there is one: *present. */
+bool spad__target_read_note(spad__target_reader *r, spad_figure *note, bool *present);
 
-/* Has the reader to stop: no memory, or enough faults? */
+/* Has the reader to stop: no memory, or enough errors? */
 bool spad__target_stopped(const spad__target_reader *r);
 
 bool spad__target_read_block(spad__target_reader *r, const char *unknown,

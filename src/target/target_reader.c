@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "target/builtin.h"
-#include "target/reader.h"
+#include "target/target_reader.h"
 
 /* A target and the memory that it owns. */
 typedef struct owned_target {
@@ -41,7 +41,7 @@ static bool read_exclusive(spad__target_reader *r) {
         return false;
     }
     if (e.engine_a == e.engine_b) {
-        SPAD__TARGET_FAULT(r, pair, "an engine cannot exclude itself; name two");
+        SPAD__TARGET_ERROR(r, pair, "an engine cannot exclude itself; name two");
         return false;
     }
     if (!SPAD__TARGET_RESERVE(r, &r->exclusions, SPAD__TARGET_LIST_MAX, "exclusions")) return false;
@@ -55,7 +55,7 @@ static bool read_fence_rule(spad__target_reader *r) {
     if (!spad__parser_name(&r->parser, "a name for the fence", &rule.name)) return false;
     if (spad__target_find_row(r->fences.items, sizeof rule, r->fences.count, rule.name) <
         r->fences.count) {
-        SPAD__TARGET_FAULT(r, r->parser.last.span, "a second fence '%s'", rule.name);
+        SPAD__TARGET_ERROR(r, r->parser.last.span, "a second fence '%s'", rule.name);
         return false;
     }
     int kind = 0;
@@ -77,8 +77,8 @@ static bool read_fence_rule(spad__target_reader *r) {
 
 /* ---- the target -------------------------------------------------------------------- */
 
-static bool given_twice(spad__target_reader *r, const char *word) {
-    SPAD__TARGET_FAULT(r, r->parser.last.span, "'%s' is given twice", word);
+static bool repeated(spad__target_reader *r, const char *word) {
+    SPAD__TARGET_ERROR(r, r->parser.last.span, "'%s' is given twice", word);
     return false;
 }
 
@@ -125,7 +125,7 @@ static bool read_like(spad__target_reader *r) {
     const spad_status status = spad_target_find(&r->like, name, &error);
     spad__arena_rewind(r->parser.arena, mark);
     if (status != SPAD_OK) {
-        SPAD__TARGET_FAULT(r, r->parser.last.span, "%s", error.message);
+        SPAD__TARGET_ERROR(r, r->parser.last.span, "%s", error.message);
         return false;
     }
     r->target->max_groups = r->like->max_groups;
@@ -140,7 +140,7 @@ static bool read_like(spad__target_reader *r) {
 }
 
 static bool read_target(spad__target_reader *r) {
-    if (r->target->name != NULL) return given_twice(r, "target");
+    if (r->target->name != NULL) return repeated(r, "target");
     r->target->name = ""; /* given, should the name be bad */
     r->target->about = "";
     if (!spad__target_read_heading(r, "a name for the target", &r->target->name,
@@ -152,7 +152,7 @@ static bool read_target(spad__target_reader *r) {
 }
 
 static bool read_family(spad__target_reader *r) {
-    if (r->target->family != NULL) return given_twice(r, "family");
+    if (r->target->family != NULL) return repeated(r, "family");
     return spad__parser_name(&r->parser, "the name of a family", &r->target->family) &&
            spad__parser_end_statement(&r->parser);
 }
@@ -166,7 +166,7 @@ static bool read_target_alias(spad__target_reader *r) {
         const bool is_target = r->target->name != NULL && strcmp(r->target->name, name) == 0;
         if (is_target ||
             spad__target_find_row(r->aliases.items, sizeof name, count, name) < count) {
-            SPAD__TARGET_FAULT(r, r->parser.last.span, "the target has the name '%s' already",
+            SPAD__TARGET_ERROR(r, r->parser.last.span, "the target has the name '%s' already",
                                name);
             return false;
         }
@@ -176,14 +176,14 @@ static bool read_target_alias(spad__target_reader *r) {
 }
 
 static bool read_groups(spad__target_reader *r) {
-    if (r->grouped) return given_twice(r, "groups");
+    if (r->grouped) return repeated(r, "groups");
     r->grouped = true;
     spad__span span;
     if (!spad__parser_quantity(&r->parser, &spad__measure_count, &r->target->max_groups, &span)) {
         return false;
     }
     if (r->target->max_groups < 1) {
-        SPAD__TARGET_FAULT(r, span, "'groups' must be at least 1");
+        SPAD__TARGET_ERROR(r, span, "'groups' must be at least 1");
         return false;
     }
     return spad__parser_end_statement(&r->parser);
@@ -191,16 +191,16 @@ static bool read_groups(spad__target_reader *r) {
 
 /* "132 launch 5 us block 500 ns signal 40 ns source "..."" */
 static bool read_units(spad__target_reader *r) {
-    if (r->counted) return given_twice(r, "units");
+    if (r->counted) return repeated(r, "units");
     r->counted = true;
     spad__span span;
     spad_figure note;
-    bool given;
+    bool present;
     if (!spad__parser_quantity(&r->parser, &spad__measure_count, &r->target->units, &span)) {
         return false;
     }
     if (r->target->units < 1) {
-        SPAD__TARGET_FAULT(r, span, "'units' must be at least 1");
+        SPAD__TARGET_ERROR(r, span, "'units' must be at least 1");
         return false;
     }
     const struct {
@@ -215,10 +215,10 @@ static bool read_units(spad__target_reader *r) {
             return false;
         }
     }
-    if (!spad__target_read_note(r, &note, &given)) return false;
+    if (!spad__target_read_note(r, &note, &present)) return false;
     note.field = "units";
-    r->target->figures = given ? spad__target_freeze(r, &note, 1, sizeof note) : NULL;
-    r->target->figure_count = given;
+    r->target->figures = present ? spad__target_freeze(r, &note, 1, sizeof note) : NULL;
+    r->target->figure_count = present;
     return spad__parser_end_statement(&r->parser);
 }
 
@@ -239,7 +239,7 @@ enum { LIMIT_FIELDS = sizeof limit_fields / sizeof limit_fields[0] };
 
 static bool read_limits(spad__target_reader *r) {
     const spad__span word = r->parser.last.span;
-    if (r->limited) return given_twice(r, "limits");
+    if (r->limited) return repeated(r, "limits");
     r->limited = true;
     spad_limits limits = r->target->limits;
     r->figures.count = r->rates.count = r->paths.count = 0;
@@ -247,10 +247,10 @@ static bool read_limits(spad__target_reader *r) {
     if (!spad__target_read_block(r, "limits have no field", limit_fields, LIMIT_FIELDS, &limits))
         return false;
     if (limits.budget_most > 0 && limits.budget_least > limits.budget_most) {
-        SPAD__TARGET_FAULT(r, word, "'budget_least' is above 'budget_most'");
+        SPAD__TARGET_ERROR(r, word, "'budget_least' is above 'budget_most'");
     }
     if (limits.cluster_most > 0 && limits.cluster > limits.cluster_most) {
-        SPAD__TARGET_FAULT(r, word, "'cluster' is above 'cluster_most'");
+        SPAD__TARGET_ERROR(r, word, "'cluster' is above 'cluster_most'");
     }
     r->target->limits = limits;
     return spad__parser_end_statement(&r->parser);
@@ -283,7 +283,7 @@ static bool read_target_statement(spad__target_reader *r) {
 static void read_file(spad__target_reader *r) {
     spad__parser_skip_lines(&r->parser);
     if (!spad__token_is(r->parser.source, r->parser.token, "target")) {
-        SPAD__TARGET_FAULT(r, r->parser.token.span,
+        SPAD__TARGET_ERROR(r, r->parser.token.span,
                            "a target file starts with 'target' and a name");
         r->target->name = ""; /* once is enough */
     }
@@ -295,7 +295,7 @@ static void read_file(spad__target_reader *r) {
         spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE); /* one that closes nothing */
     }
     if (spad_diagnostics_count(r->parser.diagnostics) == 0 && r->spaces.count == 0) {
-        SPAD__TARGET_FAULT(r, r->parser.token.span, "target '%s' has no space; write at least one",
+        SPAD__TARGET_ERROR(r, r->parser.token.span, "target '%s' has no space; write at least one",
                            r->target->name);
     }
 }

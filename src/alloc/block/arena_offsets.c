@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Offsets in one arena: buffers with a size, an alignment and a lifetime go to
- * offsets so that no two that are alive together share bytes.
+ * offsets so that no two that are live together share bytes.
  *
  * TileLang's way (merge_shared_memory_allocations.cc): walk in order of
  * (begin, larger first, name); give the bytes of ended buffers back to a sorted
@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/block/block.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "block/block.h"
 
 /* An item in some order: lower keys first, then names if asked, then numbers. */
 typedef struct ranked_item {
@@ -257,7 +257,7 @@ static void put_on_shelf(shelf *s, size_t number) {
 
 /* The lowest gap that holds the item, or of all gaps the one with the least left over. */
 static int64_t find_shelf_gap(const shelf *s, const block_item *item, bool best_fit) {
-    int64_t cursor = 0; /* nothing alive together with the item reaches beyond it so far */
+    int64_t cursor = 0; /* nothing live together with the item reaches beyond it so far */
     int64_t best = -1;
     int64_t best_rest = INT64_MAX;
     for (size_t i = 0; i < s->count; i++) {

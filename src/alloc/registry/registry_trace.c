@@ -5,11 +5,11 @@
  * first and freed last; the rest comes and goes in the order of its steps.
  * O(n log n).
  */
-#include "trace/trace.h"
+#include "alloc/registry/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/moment.h"
-#include "registry/registry.h"
+#include "trace/trace.h"
 
 typedef struct trace_writer {
     spad_trace *trace;

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
+#include "alloc/stack/stack.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/text.h"
-#include "stack/stack.h"
 
 /* ---- space and addresses ----------------------------------------------------------- */
 
@@ -224,7 +224,7 @@ static spad_status check_scopes(const spad_stack *stack, spad_error *error) {
 typedef struct placed_tensor {
     const spad_stack *stack;
     size_t live;
-    const char *fault;
+    const char *violation;
 } placed_tensor;
 
 static void check_record(void *context, const stack_record *record, spad_mode mode) {
@@ -232,18 +232,18 @@ static void check_record(void *context, const stack_record *record, spad_mode mo
     const spad_stack *stack = state->stack;
     const spad_rect rect = record->rect;
     state->live++;
-    if (record->number >= stack->tensor_count) state->fault = "numbers are below the count";
-    if (rect.byte == SPAD_NO_BYTE || stack->behaviour != SPAD_STACK_EXACT) return;
+    if (record->number >= stack->tensor_count) state->violation = "numbers are below the count";
+    if (rect.byte == SPAD_NO_BYTE || !stack->strict) return;
     if (rect.byte < stack->lower || rect.byte + rect.bytes > stack->upper) {
-        state->fault = "tensors are in the region";
+        state->violation = "tensors are in the region";
     }
     if (mode == SPAD_MODE_HEAP && rect.byte < stack->hp) {
-        state->fault = "heap tensors are above the heap address";
+        state->violation = "heap tensors are above the heap address";
     }
     const stack_scope *top = spad__stack_top(stack);
     if (mode == SPAD_MODE_STACK && rect.byte + rect.bytes > stack->sp &&
         rect.byte + rect.bytes > top->shadow.high) {
-        state->fault = "stack tensors are below the stack address or in the shadow";
+        state->violation = "stack tensors are below the stack address or in the shadow";
     }
 }
 
@@ -263,7 +263,7 @@ spad_status spad_stack_check(const spad_stack *stack, spad_error *error) {
     if (status != SPAD_OK) return status;
     placed_tensor state = {.stack = stack};
     for_each_record(stack, check_record, &state);
-    if (state.fault != NULL) return broken(state.fault, error);
+    if (state.violation != NULL) return broken(state.violation, error);
     return check_free_records(stack, state.live, error);
 }
 

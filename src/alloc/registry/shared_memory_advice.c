@@ -10,9 +10,9 @@
 
 #include <string.h>
 
+#include "alloc/registry/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "registry/registry.h"
 
 /* The GPUs with measurements; the first is used for all others. */
 static const struct {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Do two buffers share bytes while both are alive?
+ * Do two buffers share bytes while both are live?
  *
- * A sweep over time. The buffers that are alive stand in a binary tree over all
+ * A sweep over time. The buffers that are live stand in a binary tree over all
  * buffers sorted by offset, whose nodes know the one that ends highest. When a
  * buffer [start, end) begins to live, the highest end among the live ones that
  * begin below `end` decides: if that is above `start`, the two overlap, else
  * no pair with this one does. O(n log n) time, O(n) memory; how the buffers came
  * to share bytes does not matter.
  */
-#include "registry/registry.h"
+#include "alloc/registry/registry.h"
 
 #include <stdlib.h>
 
@@ -46,9 +46,9 @@ static size_t higher(const life_sweep *s, size_t a, size_t b) {
     return s->spans[b - 1].end > s->spans[a - 1].end ? b : a;
 }
 
-static void set_alive(const life_sweep *s, size_t number, bool alive) {
+static void set_live(const life_sweep *s, size_t number, bool live) {
     size_t node = s->leaves + number;
-    s->tree[node] = alive ? number + 1 : 0;
+    s->tree[node] = live ? number + 1 : 0;
     for (node /= 2; node > 0; node /= 2) {
         s->tree[node] = higher(s, s->tree[2 * node], s->tree[2 * node + 1]);
     }
@@ -92,7 +92,7 @@ static spad_status report_overlap(const registry_slot *slot, const life_span *a,
     const spad_registry_buffer *y = &slot->group->buffers.items[b->buffer].declared;
     spad__fail(
         error, SPAD_ERR_OVERLAP,
-        "buffers '%s' and '%s' of component '%s' share %s [%lld, %lld) and are both alive "
+        "buffers '%s' and '%s' of component '%s' share %s [%lld, %lld) and are both live "
         "in steps [%lld, %lld); drop the alias, or end one of them earlier",
         x->name, y->name, slot->name, unit == SPAD_REGISTRY_UNIT_ELEMENT ? "elements" : "bytes",
         (long long)spad__max(a->start, b->start), (long long)spad__min(a->end, b->end),
@@ -134,7 +134,7 @@ static spad_status run_life_sweep(const life_sweep *s, const registry_slot *slot
                 return report_overlap(slot, &s->spans[found - 1], born, unit, error);
             }
         }
-        set_alive(s, number, s->events[i].begins);
+        set_live(s, number, s->events[i].begins);
     }
     return SPAD_OK;
 }

@@ -14,8 +14,8 @@
  *   replaced but never taken out, so a place is good for the life of the group
  *   a built layout has one slice per buffer
  */
-#ifndef SPAD_REGISTRY_REGISTRY_H
-#define SPAD_REGISTRY_REGISTRY_H
+#ifndef SPAD_ALLOC_REGISTRY_REGISTRY_H
+#define SPAD_ALLOC_REGISTRY_REGISTRY_H
 
 #include "base/memory.h"
 #include "base/names.h"
@@ -56,7 +56,7 @@ typedef struct registry_slot {
     registry_group *group; /* NULL: none */
     uint64_t revision;
     size_t next_free; /* list of unused slots */
-    /* walks over descendants; see tree.c */
+    /* walks over descendants; see component_tree.c */
     struct registry_slot *walk_up; /* where the walk came from, or the next to clear */
     uint64_t walk_seen;            /* number of the walk that entered it */
     bool walk_open;                /* entered and not left: it is above the current one */
@@ -123,7 +123,7 @@ static inline bool spad__registry_has_lifetime(const spad_registry_buffer *buffe
 }
 
 /* SPAD_ERR_OVERLAP if two buffers share a part of the shared region while both
- * are alive. O(n log n). */
+ * are live. O(n log n). */
 spad_status spad__registry_check_lifetimes(const spad_host *host, const registry_slot *slot,
                                            const registry_layout *layout, spad_registry_unit unit,
                                            spad_error *error);

@@ -11,8 +11,8 @@
  * following every path would be exponential. A component that is met while it
  * is open contains itself.
  */
+#include "alloc/registry/registry.h"
 #include "base/assert.h"
-#include "registry/registry.h"
 
 #include <stdio.h>
 

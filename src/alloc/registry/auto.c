@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Automatic mode: the shared region of a group as a planning problem. Each shared
- * buffer is alive in its lifetime, or from the first to the last moment that any
+ * buffer is live in its lifetime, or from the first to the last moment that any
  * buffer knows; the planner then finds who can share storage, which with declared
  * aliases is left to the author. Steps are limited by nodes and not by the clock, so
  * a layout is the same everywhere.
  */
+#include "alloc/registry/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "registry/registry.h"
 #include "spad/plan.h"
 
 enum { NODE_LIMIT = 200000 }; /* well under a second; small groups are proved long before */

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
+#include "alloc/direct/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "direct/ring.h"
 
 spad_status spad__ring_tiles(int64_t *tiles, spad_shape counts, size_t rank, const char *what,
                              spad_error *error) {

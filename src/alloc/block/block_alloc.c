@@ -9,13 +9,14 @@
  * swizzle pattern is 8 rows of its width). Every stage of a pipelined buffer
  * starts aligned, so the stride is padded.
  */
-#include "block/block.h"
+#include "alloc/block/block.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/options.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -26,9 +27,10 @@ static bool has_space(const spad_target *target, const char *name) {
 
 spad_status spad_block_create(spad_block **out, const spad_target *target,
                               const spad_block_options *options, spad_error *error) {
-    static const spad_block_options defaults = {.name = NULL};
+    spad_block_options o;
     *out = NULL;
-    if (options == NULL) options = &defaults;
+    const spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status != SPAD_OK) return status;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a block needs a target");
     const bool is_core = has_space(target, "ub");
     if (!is_core && !has_space(target, "shared")) {
@@ -37,20 +39,20 @@ spad_status spad_block_create(spad_block **out, const spad_target *target,
                           "ub (Ascend)",
                           target->name);
     }
-    if (options->threads < 0) {
+    if (o.threads < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a block of %lld threads",
-                          (long long)options->threads);
+                          (long long)o.threads);
     }
-    const spad_host host = spad__host_or_default(options->host);
+    const spad_host host = spad__host_or_default(o.host);
     spad_block *block = spad__new(&host, sizeof *block);
     if (block == NULL) return spad__fail_host_memory(error);
     block->host = host;
     block->target = target;
-    block->options = *options;
+    block->options = o;
     block->is_core = is_core;
     block->texts.host = host;
     spad__names_init(&block->names, &host);
-    const char *name = options->name != NULL ? options->name : "block";
+    const char *name = o.name != NULL ? o.name : "block";
     block->options.name = spad__arena_copy(&block->texts, name, strlen(name));
     if (block->options.name == NULL) {
         spad_block_destroy(block);
@@ -190,6 +192,12 @@ static spad_status size_tensor_memory(draft *d, spad_error *error) {
     }
     info->lanes = shape.dims[shape.rank - 2];
     info->columns = bits / 32 + (bits % 32 != 0);
+    if (d->request->tcgen05_rules) {
+        spad_error reason;
+        const spad_status status =
+            spad__tmem_check_columns(info->columns, d->block->last_columns, &reason);
+        if (status != SPAD_OK) return refuse_draft(d, status, reason.message, error);
+    }
     if (info->lanes <= SPAD_TMEM_LANES && info->columns <= SPAD_TMEM_COLUMNS_MAX) return SPAD_OK;
     spad__fail(error, SPAD_ERR_SHAPE,
                "%s '%s': %lld lanes x %lld columns of 4 bytes; tensor memory has %d x %d",
@@ -449,7 +457,7 @@ static spad_status settle_scope(draft *d, spad_error *error) {
     spad_block_buffer *info = &d->buffer.info;
     const char *scope = d->request->scope != NULL ? d->request->scope : "shared.dyn";
     spad_error reason;
-    spad_status status = spad_block_scope_parse(&info->scope, scope, &reason);
+    spad_status status = spad__block_scope_parse(&info->scope, scope, &reason);
     if (status != SPAD_OK) return no_scope(d, status, &reason, error);
     /* TileLang's merge pass cannot take bool, so it moves such buffers */
     if (info->scope == SPAD_BLOCK_SHARED_DYN && d->request->dtype == SPAD_BOOL &&
@@ -497,13 +505,13 @@ static bool copy_numbers(const int64_t **out, spad_block *block, const int64_t *
 static bool copy_draft_texts(spad_block *block, draft *d) {
     const spad_block_request *r = d->request;
     spad_block_buffer *info = &d->buffer.info;
-    const size_t rank = is_descriptor(info->scope) || spad__block_is_barrier(info->scope) ||
-                                info->scope == SPAD_BLOCK_VAR
-                            ? 0
-                            : r->shape.rank;
-    info->shape.rank = rank;
+    const bool is_barrier = spad__block_is_barrier(info->scope);
+    const int64_t count = is_barrier ? (int64_t)info->arrival_count : 1;
+    const bool in_a_row = is_barrier || is_descriptor(info->scope) || info->scope == SPAD_BLOCK_VAR;
+    const spad_shape shape = in_a_row ? (spad_shape){.dims = &count, .rank = 1} : r->shape;
+    info->shape.rank = shape.rank;
     if (!spad__array_reserve(&block->host, &block->buffers, 1) ||
-        !copy_numbers(&info->shape.dims, block, r->shape.dims, rank) ||
+        !copy_numbers(&info->shape.dims, block, shape.dims, shape.rank) ||
         !copy_numbers(&info->arrivals, block, r->arrivals, info->arrival_count)) {
         return false;
     }
@@ -535,6 +543,8 @@ spad_status spad_block_alloc(int64_t *out, spad_block *block, const spad_block_r
     }
     *out = (int64_t)block->buffers.count;
     block->buffers.items[block->buffers.count++] = d.buffer;
+    if (named.tcgen05_rules && d.buffer.kind == BLOCK_TENSOR)
+        block->last_columns = d.buffer.info.columns;
     block->clock++;
     block->planned = false;
     return SPAD_OK;
@@ -597,7 +607,12 @@ spad_status spad_block_alloc_cluster_barrier(int64_t *out, spad_block *block,
 
 spad_status spad_block_alloc_tmem(int64_t *out, spad_block *block, spad_shape shape,
                                   spad_dtype dtype, const char *name, spad_error *error) {
-    return spad_block_alloc_shared(out, block, shape, dtype, "shared.tmem", name, error);
+    const spad_block_request r = {.name = name,
+                                  .scope = "shared.tmem",
+                                  .shape = shape,
+                                  .dtype = dtype,
+                                  .tcgen05_rules = block->options.policy != SPAD_BLOCK_TILELANG};
+    return spad_block_alloc(out, block, &r, error);
 }
 
 spad_status spad_block_alloc_reducer(int64_t *out, spad_block *block, spad_shape shape,

@@ -9,16 +9,17 @@
  *              it falls back to start, is handed to the scope around it
  *   close      sp = start; next_section is handed to the scope around it
  * so that a section never begins below what inner scopes of the section before
- * have used. alloc.c places tensors, query.c answers questions, undo.c goes back to
+ * have used. alloc.c places tensors, stack_query.c answers questions, undo.c goes back to
  * checkpoints.
  */
-#include "stack/stack.h"
+#include "alloc/stack/stack.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/options.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -76,47 +77,48 @@ static int64_t everyday_lanes(const spad_stack *stack) {
 spad_status spad_stack_create(spad_stack **out, const spad_target *target, const char *space_name,
                               int64_t lower, int64_t upper, const spad_stack_options *options,
                               spad_error *error) {
-    static const spad_stack_options defaults = {.behaviour = SPAD_STACK_EXACT};
+    spad_stack_options o;
     *out = NULL;
-    if (options == NULL) options = &defaults;
+    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status != SPAD_OK) return status;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a manager needs a target");
     size_t number;
-    spad_status status = spad_target_find_space(&number, target, space_name, error);
+    status = spad_target_find_space(&number, target, space_name, error);
     if (status != SPAD_OK) return status;
     const spad_space *space = &target->spaces[number];
-    status = check_choices(space, options, error);
+    status = check_choices(space, &o, error);
     if (status != SPAD_OK) return status;
     if (upper == SPAD_STACK_TO_THE_TOP) {
-        upper = end_of_space(space, options);
+        upper = end_of_space(space, &o);
         if (upper > STACK_ADDRESS_LIMIT) upper = STACK_ADDRESS_LIMIT; /* a space without a size */
     }
-    status = check_bounds(space, lower, upper, options, error);
+    status = check_bounds(space, lower, upper, &o, error);
     if (status != SPAD_OK) return status;
-    if (options->trace != NULL && spad_trace_get_target(options->trace) != target) {
+    if (o.trace != NULL && spad_trace_get_target(o.trace) != target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_get_target(options->trace)->name, target->name);
+                          spad_trace_get_target(o.trace)->name, target->name);
     }
 
-    const spad_host host = spad__host_or_default(options->host);
+    const spad_host host = spad__host_or_default(o.host);
     spad_stack *stack = spad__new(&host, sizeof *stack);
     if (stack == NULL) return spad__fail_host_memory(error);
     stack->host = host;
     stack->target = target;
     stack->space = space;
     stack->space_number = number;
-    stack->behaviour = options->behaviour;
-    stack->style = options->behaviour == SPAD_STACK_EXACT || options->manual_log
-                       ? SPAD_TREE_EXACT
-                       : SPAD_TREE_LIBRARY;
-    stack->automatic = options->automatic;
-    stack->default_heap = options->default_heap;
-    stack->end = end_of_space(space, options);
+    stack->behaviour = o.behaviour;
+    stack->strict = o.strict || o.behaviour == SPAD_STACK_EXACT;
+    stack->style =
+        o.behaviour == SPAD_STACK_EXACT || o.manual_log ? SPAD_TREE_EXACT : SPAD_TREE_LIBRARY;
+    stack->automatic = o.automatic;
+    stack->default_heap = o.default_heap;
+    stack->end = end_of_space(space, &o);
     stack->lower = stack->sp = lower;
     stack->upper = stack->hp = upper;
     stack->scope_texts.host = host;
     stack->free_record = -1;
-    stack->trace = options->trace;
-    stack->logged = options->trace != NULL ? spad_trace_event_count(options->trace) : 0;
+    stack->trace = o.trace;
+    stack->logged = o.trace != NULL ? spad_trace_event_count(o.trace) : 0;
     spad__names_init(&stack->names, &host);
     spad__names_init(&stack->prefixes, &host);
     stack->prefix = "";
@@ -128,8 +130,10 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
 
 spad_status spad_stack_create_auto(spad_stack **out, const spad_target *target, const char *space,
                                    const spad_stack_options *options, spad_error *error) {
-    spad_stack_options automatic = {.behaviour = SPAD_STACK_EXACT};
-    if (options != NULL) automatic = *options;
+    spad_stack_options automatic;
+    *out = NULL;
+    const spad_status status = SPAD__COPY_OPTIONS(&automatic, options, error);
+    if (status != SPAD_OK) return status;
     automatic.automatic = true;
     return spad_stack_create(out, target, space, 0, SPAD_STACK_TO_THE_TOP, &automatic, error);
 }
@@ -239,7 +243,7 @@ static void forget_scope_name(spad_stack *stack, const stack_scope *scope) {
 
 spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const char *name,
                                   spad_error *error) {
-    if (stack->behaviour == SPAD_STACK_EXACT && interleave < 1) {
+    if (stack->strict && interleave < 1) {
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "a scope of %lld sections; it needs at least 1 (1 for no multi-buffering)",
                    (long long)interleave);

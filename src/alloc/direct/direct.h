@@ -21,8 +21,8 @@
  *          of `next` from there visits the tiles of p in ascending order
  *   every rectangle with an address is in the usable part of its space
  */
-#ifndef SPAD_DIRECT_DIRECT_H
-#define SPAD_DIRECT_DIRECT_H
+#ifndef SPAD_ALLOC_DIRECT_DIRECT_H
+#define SPAD_ALLOC_DIRECT_DIRECT_H
 
 #include "base/memory.h"
 #include "base/names.h"
@@ -83,7 +83,7 @@ struct spad_direct {
     SPAD_ARRAY(direct_tensor) tensors;
 };
 
-/* ---- place.c ----------------------------------------------------------------------- */
+/* ---- direct_place.c ----------------------------------------------------------------------- */
 
 /* "tensor 'x'", "tensor 'x', tile (1, 0)"; index NULL: no tile. */
 enum { DIRECT_WHO_MAX = 192 };
@@ -94,11 +94,11 @@ void spad__direct_who(char who[DIRECT_WHO_MAX], const char *name, size_t rank,
  * SPAD_RANK_MAX), base, counts, physical, footprint, or the table, which the
  * caller then owns. Calls the callback, so the kernel may change meanwhile. */
 spad_status spad__direct_place(direct_tensor *tensor, int64_t *extent, const spad_target *target,
-                               const spad_direct_tensor *given, const spad_host *host,
+                               const spad_direct_tensor *request, const spad_host *host,
                                spad_error *error);
 void spad__direct_free_table(direct_tensor *tensor, const spad_host *host);
 
-/* ---- query.c ----------------------------------------------------------------------- */
+/* ---- direct_overlaps.c ----------------------------------------------------------------------- */
 
 /* The first logical tile in a physical one, and the rectangle of a logical one. */
 int64_t spad__direct_first(const direct_tensor *tensor, int64_t physical);

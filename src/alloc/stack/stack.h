@@ -20,8 +20,8 @@
  *   sections[scope.first_section .. + scope.entered) are the sections of a scope,
  *   scopes in order, so that both arrays are stacks
  */
-#ifndef SPAD_STACK_STACK_H
-#define SPAD_STACK_STACK_H
+#ifndef SPAD_ALLOC_STACK_STACK_H
+#define SPAD_ALLOC_STACK_STACK_H
 
 #include "base/assert.h"
 #include "base/memory.h"
@@ -78,6 +78,7 @@ struct spad_stack {
     const spad_space *space;
     size_t space_number;
     spad_stack_behaviour behaviour;
+    bool strict;           /* exact, or a library behaviour that refuses what breaks its contract */
     spad_tree_style style; /* of the log */
     bool automatic;
     bool default_heap;

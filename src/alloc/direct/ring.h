@@ -3,8 +3,8 @@
  * Block indices and rings: walking a box of indices, and the modulo formula
  * that the NKI compiler and the NKI library share.
  */
-#ifndef SPAD_DIRECT_RING_H
-#define SPAD_DIRECT_RING_H
+#ifndef SPAD_ALLOC_DIRECT_RING_H
+#define SPAD_ALLOC_DIRECT_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/stack/stack.h"
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -17,7 +18,6 @@
 #include "base/error.h"
 #include "base/interval.h"
 #include "base/text.h"
-#include "stack/stack.h"
 
 typedef struct stack_request {
     spad_mode mode; /* stack or heap */
@@ -76,15 +76,21 @@ static spad_status check_space(const spad_stack *stack, spad_mode mode,
     return SPAD_ERR_SPACE;
 }
 
+static spad_status check_request_lanes(const spad_stack *stack, const stack_request *request,
+                                       spad_error *error) {
+    const spad_space *space = stack->space;
+    const spad_status status =
+        spad_space_check_lanes(space, request->base_lane, request->lanes, error);
+    if (status != SPAD_OK) spad__fact_names(error, request->name, space->name);
+    return status;
+}
+
 /* The exact behaviour obeys the space: start lanes, granules. */
 static spad_status apply_space_rules(const spad_stack *stack, stack_request *request,
                                      spad_error *error) {
     const spad_space *space = stack->space;
-    spad_status status = spad_space_check_lanes(space, request->base_lane, request->lanes, error);
-    if (status != SPAD_OK) {
-        spad__fact_names(error, request->name, space->name);
-        return status;
-    }
+    const spad_status status = check_request_lanes(stack, request, error);
+    if (status != SPAD_OK) return status;
     if (space->granule == 1 && !space->power_of_two) return SPAD_OK;
     return spad_space_round(&request->bytes, space, request->bytes, error);
 }
@@ -124,7 +130,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_DTYPE;
     }
-    return SPAD_OK;
+    return stack->strict ? check_request_lanes(stack, out, error) : SPAD_OK;
 }
 
 /* ---- the place --------------------------------------------------------------------- */
@@ -141,7 +147,13 @@ static bool in_limit(int64_t address) {
     return address >= -STACK_ADDRESS_LIMIT && address <= STACK_ADDRESS_LIMIT;
 }
 
-/* The library: overflow of the region is examined before alignment. */
+/* Must a place keep the library's documented contract? Without addresses there is none to keep. */
+static bool keeps_contract(const spad_stack *stack) {
+    return stack->strict && !stack->automatic;
+}
+
+/* The library: overflow of the region is examined before alignment; a strict manager examines it
+ * afterwards as well. */
 static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
                                       stack_request *request, spad_error *error) {
     int64_t end;
@@ -156,8 +168,36 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
         !spad__add(address, request->bytes, &end) || !in_limit(end)) {
         return request_too_large(request, error);
     }
+    if (keeps_contract(stack) && end > stack->hp) {
+        return spad__stack_no_fit(stack, SPAD_MODE_STACK, request->name, request->bytes,
+                                  request->align, stack->hp - address, error);
+    }
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
     return SPAD_OK;
+}
+
+/* A strict manager refuses a heap tensor that the library would put over the stack, or at an
+ * address that is not a multiple of the alignment that was asked for. */
+static spad_status check_heap_contract(const spad_stack *stack, const stack_request *request,
+                                       const stack_spot *spot, spad_error *error) {
+    if (!keeps_contract(stack)) return SPAD_OK;
+    const int64_t address = spot->address;
+    if (spot->hp < stack->sp) { /* hp is at or below the address */
+        return spad__stack_no_fit(stack, SPAD_MODE_HEAP, request->name, request->bytes,
+                                  request->align, spot->hp + request->bytes - stack->sp, error);
+    }
+    if (request->align == SPAD_ALIGN_DEFAULT || spad__floor_mod(address, request->align) == 0) {
+        return SPAD_OK;
+    }
+    spad__fail(
+        error, SPAD_ERR_ALIGNMENT,
+        "the library puts this heap tensor of %s B at %s, not at a multiple of %s: it aligns "
+        "the end of heap tensors; make the size a multiple of %s B, use the behaviour "
+        "'exact', or strict=False for the library's address",
+        spad__grouped(request->bytes).text, spad__grouped(address).text,
+        spad__grouped(request->align).text, spad__grouped(request->align).text);
+    spad__fact_names(error, request->name, NULL);
+    return SPAD_ERR_ALIGNMENT;
 }
 
 /* April 2026: a given alignment rounds the end of the tensor down; the base is
@@ -183,7 +223,7 @@ static spad_status library_heap_spot(stack_spot *out, const spad_stack *stack,
     if (!spad__align_down(base, floor, &hp) || !in_limit(hp))
         return request_too_large(request, error);
     *out = (stack_spot){.address = later ? hp : base, .shown = hp, .sp = stack->sp, .hp = hp};
-    return SPAD_OK;
+    return check_heap_contract(stack, request, out, error);
 }
 
 /* The alignment that both the request and the space want. */
@@ -289,7 +329,7 @@ static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
     return SPAD_OK;
 }
 
-/* The heap keeps off everything that is alive on the stack: what is below
+/* The heap keeps off everything that is live on the stack: what is below
  * sp, and tensors of the round before in sections that will be entered again. */
 static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
                                    const stack_request *request, spad_error *error) {
@@ -423,7 +463,7 @@ spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error
                           "aligning %lld to %lld leads to an address beyond 2^60",
                           (long long)stack->sp, (long long)align);
     }
-    if (stack->behaviour == SPAD_STACK_EXACT && address > stack->hp) {
+    if (stack->strict && address > stack->hp) {
         return spad__stack_no_fit(stack, SPAD_MODE_STACK, "alignment padding", address - stack->sp,
                                   align, stack->hp - stack->sp, error);
     }
@@ -441,7 +481,7 @@ static spad_status take_name(const char **out, bool *added, spad_stack *stack, c
     if (name == NULL) return SPAD_OK;
     const char *prefix = stack->prefix;
     *out = spad__names_find(&stack->names, prefix, name);
-    if (*out != NULL && stack->behaviour == SPAD_STACK_EXACT) {
+    if (*out != NULL && stack->strict && **out != '\0') {
         char shown[SPAD_NAME_FACT_MAX];
         spad__copy_cut(shown, sizeof shown, *out);
         spad__fail(error, SPAD_ERR_NAME,
@@ -625,7 +665,7 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
 
 /* ---- the everyday request ---------------------------------------------------------- */
 
-/* A tensor of whole bytes with no name and no wishes, in a manager and a space
+/* A tensor of whole bytes with no name and no constraints, in a manager and a space
  * without special rules, that fits and touches no older section: placed without
  * the decisions of the general way, with the same result. Everything else, errors
  * included, is left to that: false. */

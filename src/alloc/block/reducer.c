@@ -8,8 +8,8 @@
  */
 #include <stdio.h>
 
+#include "alloc/block/block.h"
 #include "base/error.h"
-#include "block/block.h"
 
 static spad_status refuse_buffer(const spad_block *block, const block_buffer *buffer,
                                  spad_status code, const char *what, spad_error *error) {
@@ -48,7 +48,7 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
     } else if (!spad__block_is_live(block, buffer)) {
         const bool begun = buffer->info.begin < block->clock;
         *status = refuse_buffer(block, buffer, SPAD_ERR_NOT_LIVE,
-                                begun ? "has ended already" : "is not alive yet", error);
+                                begun ? "has ended already" : "is not live yet", error);
     }
     return *status == SPAD_OK ? buffer : NULL;
 }
@@ -186,8 +186,8 @@ static bool same_shape(spad_shape a, spad_shape b) {
 }
 
 /* What is wrong with the destination, or NULL. */
-static const char *fault_of_destination(const spad_block *block, const block_buffer *buffer,
-                                        const block_buffer *to) {
+static const char *destination_error(const spad_block *block, const block_buffer *buffer,
+                                     const block_buffer *to) {
     if (to == buffer) return "is finalised into itself; give a separate fragment";
     if (to->info.scope == SPAD_BLOCK_REDUCER) {
         return "is finalised into another reducer; give a fragment";
@@ -197,7 +197,7 @@ static const char *fault_of_destination(const spad_block *block, const block_buf
     }
     if (!spad__block_is_live(block, to)) {
         return to->info.begin < block->clock ? "is finalised into a fragment that has ended"
-                                             : "is finalised into a fragment that is not alive yet";
+                                             : "is finalised into a fragment that is not live yet";
     }
     if (to->info.dtype != buffer->info.dtype) {
         return "is finalised into a fragment of another element type";
@@ -223,9 +223,9 @@ static spad_status check_destination(const spad_block *block, const block_buffer
     }
     const block_buffer *to = spad__block_find(block, number, error);
     if (to == NULL) return SPAD_ERR_ARGUMENT;
-    const char *fault = fault_of_destination(block, buffer, to);
-    if (fault == NULL) return SPAD_OK;
-    refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT, fault, error);
+    const char *reason = destination_error(block, buffer, to);
+    if (reason == NULL) return SPAD_OK;
+    refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT, reason, error);
     spad__fact_names(error, buffer->info.name, to->info.name);
     return SPAD_ERR_ARGUMENT;
 }

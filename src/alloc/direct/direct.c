@@ -2,40 +2,42 @@
  *
  * Declaring the tensors of a kernel.
  *
- * A declaration goes one way: check the request, place it (place.c, where
+ * A declaration goes one way: check the request, place it (direct_place.c, where
  * the callback runs), then keep it: name, dims, trace. The last step takes back
  * what it has done if memory runs out half way, so a failed call changes nothing.
  * Cost: that of placing, and O(physical tiles) for the trace.
  */
-#include "direct/direct.h"
+#include "alloc/direct/direct.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/direct/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "direct/ring.h"
+#include "base/options.h"
 #include "trace/trace.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
 spad_status spad_direct_create(spad_direct **out, const spad_target *target,
                                const spad_direct_options *options, spad_error *error) {
-    static const spad_direct_options defaults = {0};
+    spad_direct_options o;
     *out = NULL;
-    if (options == NULL) options = &defaults;
+    const spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status != SPAD_OK) return status;
     if (target == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "a kernel needs a target");
-    if (options->trace != NULL && spad_trace_get_target(options->trace) != target) {
+    if (o.trace != NULL && spad_trace_get_target(o.trace) != target) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace was made for target %s, not for %s",
-                          spad_trace_get_target(options->trace)->name, target->name);
+                          spad_trace_get_target(o.trace)->name, target->name);
     }
-    const spad_host host = spad__host_or_default(options->host);
+    const spad_host host = spad__host_or_default(o.host);
     spad_direct *direct = spad__new(&host, sizeof *direct);
     if (direct == NULL) return spad__fail_host_memory(error);
     direct->host = host;
     direct->target = target;
-    direct->force_auto = options->force_auto;
-    direct->trace = options->trace;
+    direct->force_auto = o.force_auto;
+    direct->trace = o.trace;
     direct->texts.host = host;
     spad__names_init(&direct->names, &host);
     *out = direct;
@@ -56,35 +58,35 @@ void spad_direct_destroy(spad_direct *direct) {
 
 /* ---- the request ------------------------------------------------------------------- */
 
-static spad_status refuse_tensor(const spad_direct_tensor *given, spad_status code,
+static spad_status refuse_tensor(const spad_direct_tensor *request, spad_status code,
                                  spad_error *error, const char *reason) {
     char who[DIRECT_WHO_MAX];
-    spad__direct_who(who, given->name, 0, NULL);
+    spad__direct_who(who, request->name, 0, NULL);
     spad__fail(error, code, "%s: %s", who, reason);
-    spad__fact_names(error, given->name, given->space);
+    spad__fact_names(error, request->name, request->space);
     return code;
 }
 
-static spad_status check_extents(const spad_direct_tensor *given, spad_error *error) {
-    const spad_shape shapes[] = {given->block, given->tile};
+static spad_status check_extents(const spad_direct_tensor *request, spad_error *error) {
+    const spad_shape shapes[] = {request->block, request->tile};
     static const char *const kinds[] = {"block dim", "tile dim"};
     char reason[96];
-    if (given->tile.rank == 0) {
-        return refuse_tensor(given, SPAD_ERR_SHAPE, error, "a tile needs at least its lane dim");
+    if (request->tile.rank == 0) {
+        return refuse_tensor(request, SPAD_ERR_SHAPE, error, "a tile needs at least its lane dim");
     }
     /* one by one, so that the sum cannot wrap */
-    if (given->block.rank > SPAD_RANK_MAX || given->tile.rank > SPAD_RANK_MAX ||
-        given->block.rank + given->tile.rank > SPAD_RANK_MAX) {
+    if (request->block.rank > SPAD_RANK_MAX || request->tile.rank > SPAD_RANK_MAX ||
+        request->block.rank + request->tile.rank > SPAD_RANK_MAX) {
         snprintf(reason, sizeof reason, "%zu block dims and %zu tile dims; at most %d in all",
-                 given->block.rank, given->tile.rank, SPAD_RANK_MAX);
-        return refuse_tensor(given, SPAD_ERR_SHAPE, error, reason);
+                 request->block.rank, request->tile.rank, SPAD_RANK_MAX);
+        return refuse_tensor(request, SPAD_ERR_SHAPE, error, reason);
     }
     for (int s = 0; s < 2; s++) {
         for (size_t d = 0; d < shapes[s].rank; d++) {
             if (shapes[s].dims[d] >= 1) continue;
             snprintf(reason, sizeof reason, "%s %zu is %lld; it must be at least 1", kinds[s], d,
                      (long long)shapes[s].dims[d]);
-            return refuse_tensor(given, SPAD_ERR_SHAPE, error, reason);
+            return refuse_tensor(request, SPAD_ERR_SHAPE, error, reason);
         }
     }
     return SPAD_OK;
@@ -96,49 +98,49 @@ static bool has_rings(const spad_direct_rings *rings) {
 }
 
 /* A placement that is given with another mode would be ignored without a word. */
-static spad_status check_placements(const spad_direct_tensor *given, spad_error *error) {
+static spad_status check_placements(const spad_direct_tensor *request, spad_error *error) {
     const struct {
-        bool is_given;
+        bool is_set;
         spad_mode mode;
         const char *field;
     } placements[] = {
-        {has_rings(&given->rings), SPAD_MODE_MOD, "rings"},
-        {given->func != NULL || given->context != NULL, SPAD_MODE_FUNC, "func or context"},
-        {given->spots != NULL || given->spot_count > 0, SPAD_MODE_AT, "spots"},
-        {given->ring.rank > 0, SPAD_MODE_AUTO, "ring"},
+        {has_rings(&request->rings), SPAD_MODE_MOD, "rings"},
+        {request->func != NULL || request->context != NULL, SPAD_MODE_FUNC, "func or context"},
+        {request->spots != NULL || request->spot_count > 0, SPAD_MODE_AT, "spots"},
+        {request->ring.rank > 0, SPAD_MODE_AUTO, "ring"},
     };
     for (size_t i = 0; i < sizeof placements / sizeof placements[0]; i++) {
-        if (!placements[i].is_given || placements[i].mode == given->mode) continue;
+        if (!placements[i].is_set || placements[i].mode == request->mode) continue;
         char reason[96];
         snprintf(reason, sizeof reason, "its mode is %s, but %s is given, which goes with mode %s",
-                 spad_mode_name(given->mode), placements[i].field,
+                 spad_mode_name(request->mode), placements[i].field,
                  spad_mode_name(placements[i].mode));
-        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error, reason);
+        return refuse_tensor(request, SPAD_ERR_ARGUMENT, error, reason);
     }
     return SPAD_OK;
 }
 
-static spad_status check_fields(const spad_direct_tensor *given, const spad_space *space,
+static spad_status check_fields(const spad_direct_tensor *request, const spad_space *space,
                                 spad_error *error) {
-    const bool is_auto = given->mode == SPAD_MODE_AUTO;
-    if (!is_auto && given->mode != SPAD_MODE_AT && given->mode != SPAD_MODE_MOD &&
-        given->mode != SPAD_MODE_FUNC) {
-        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error,
+    const bool is_auto = request->mode == SPAD_MODE_AUTO;
+    if (!is_auto && request->mode != SPAD_MODE_AT && request->mode != SPAD_MODE_MOD &&
+        request->mode != SPAD_MODE_FUNC) {
+        return refuse_tensor(request, SPAD_ERR_ARGUMENT, error,
                              "its mode must be auto, at, mod or func");
     }
-    if (given->implicit_of != NULL && !is_auto) {
-        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error,
+    if (request->implicit_of != NULL && !is_auto) {
+        return refuse_tensor(request, SPAD_ERR_ARGUMENT, error,
                              "an implicit tensor cannot be placed, only have mode auto");
     }
     if (space->off_chip && !is_auto) {
-        return refuse_tensor(given, SPAD_ERR_SPACE, error,
+        return refuse_tensor(request, SPAD_ERR_SPACE, error,
                              "a tensor off chip has no placement; give it mode auto");
     }
-    if (!space->off_chip && given->output) {
-        return refuse_tensor(given, SPAD_ERR_SPACE, error,
+    if (!space->off_chip && request->output) {
+        return refuse_tensor(request, SPAD_ERR_SPACE, error,
                              "only a tensor off chip can be an output");
     }
-    return check_placements(given, error);
+    return check_placements(request, error);
 }
 
 /* Block dims, then tile dims: the shape of the whole tensor. */
@@ -150,39 +152,40 @@ static spad_shape whole_shape(int64_t dims[SPAD_RANK_MAX], spad_shape block, spa
 
 /* Sizes and counts; the pointers are still the caller's. */
 static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
-                               const spad_direct_tensor *given, spad_error *error) {
+                               const spad_direct_tensor *request, spad_error *error) {
     *out = (direct_tensor){
-        .name = given->name != NULL && *given->name != '\0' ? given->name : NULL,
-        .implicit_of = given->implicit_of,
-        .dtype = given->dtype,
-        .mode = direct->force_auto ? SPAD_MODE_AUTO : given->mode,
-        .output = given->output,
-        .block = given->block,
-        .tile = given->tile,
+        .name = request->name != NULL && *request->name != '\0' ? request->name : NULL,
+        .implicit_of = request->implicit_of,
+        .dtype = request->dtype,
+        .mode = direct->force_auto ? SPAD_MODE_AUTO : request->mode,
+        .output = request->output,
+        .block = request->block,
+        .tile = request->tile,
         .tiles = 1,
         .traced = -1,
     };
-    if (given->space == NULL)
-        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error, "it has no space");
+    if (request->space == NULL)
+        return refuse_tensor(request, SPAD_ERR_ARGUMENT, error, "it has no space");
     spad_error reason;
-    spad_status status = spad_target_find_space(&out->space, direct->target, given->space, &reason);
-    if (status != SPAD_OK) return refuse_tensor(given, status, error, reason.message);
+    spad_status status =
+        spad_target_find_space(&out->space, direct->target, request->space, &reason);
+    if (status != SPAD_OK) return refuse_tensor(request, status, error, reason.message);
     const spad_space *space = &direct->target->spaces[out->space];
-    status = check_fields(given, space, error);
-    if (status == SPAD_OK) status = check_extents(given, error);
+    status = check_fields(request, space, error);
+    if (status == SPAD_OK) status = check_extents(request, error);
     if (status != SPAD_OK) return status;
 
-    status = spad_tile_bytes(&out->lanes, &out->bytes, given->tile, given->dtype, &reason);
+    status = spad_tile_bytes(&out->lanes, &out->bytes, request->tile, request->dtype, &reason);
     if (status == SPAD_OK) status = spad_space_round(&out->bytes, space, out->bytes, &reason);
     if (status == SPAD_OK && space->off_chip) { /* counted as a whole in the trace */
         int64_t dims[SPAD_RANK_MAX], bytes;
-        status = spad_shape_bytes(&bytes, whole_shape(dims, given->block, given->tile),
-                                  given->dtype, &reason);
+        status = spad_shape_bytes(&bytes, whole_shape(dims, request->block, request->tile),
+                                  request->dtype, &reason);
     }
-    if (status != SPAD_OK) return refuse_tensor(given, status, error, reason.message);
-    for (size_t d = 0; d < given->block.rank; d++) {
-        if (!spad__mul(out->tiles, given->block.dims[d], &out->tiles)) {
-            return refuse_tensor(given, SPAD_ERR_OVERFLOW, error, "the tiles do not fit 64 bits");
+    if (status != SPAD_OK) return refuse_tensor(request, status, error, reason.message);
+    for (size_t d = 0; d < request->block.rank; d++) {
+        if (!spad__mul(out->tiles, request->block.dims[d], &out->tiles)) {
+            return refuse_tensor(request, SPAD_ERR_OVERFLOW, error, "the tiles do not fit 64 bits");
         }
     }
     return SPAD_OK;
@@ -193,7 +196,7 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
 /* "x[1,0]" for the physical tile that begins at block index (1, 0). */
 static const char *tile_name(char *field, size_t size, const direct_tensor *tensor, int64_t tile) {
     if (tensor->name == NULL || tensor->block.rank == 0) return tensor->name;
-    int64_t index[SPAD_RANK_MAX];
+    int64_t index[SPAD_RANK_MAX] SPAD__FILLED_BY_LOOP;
     spad__index_of(tensor->block.rank, tensor->block.dims, tile, index);
     size_t used = (size_t)snprintf(field, size, "%s", tensor->name);
     for (size_t d = 0; d < tensor->block.rank; d++) {
@@ -333,14 +336,14 @@ static spad_status keep_tensor(direct_tensor *tensor, spad_direct *direct, spad_
     return SPAD_OK;
 }
 
-spad_status spad_direct_declare(size_t *out, spad_direct *direct, const spad_direct_tensor *given,
+spad_status spad_direct_declare(size_t *out, spad_direct *direct, const spad_direct_tensor *request,
                                 spad_error *error) {
     if (out != NULL) *out = SIZE_MAX;
     direct_tensor tensor;
     int64_t extent[SPAD_RANK_MAX];
-    spad_status status = make_tensor(&tensor, direct, given, error);
+    spad_status status = make_tensor(&tensor, direct, request, error);
     if (status == SPAD_OK) {
-        status = spad__direct_place(&tensor, extent, direct->target, given, &direct->host, error);
+        status = spad__direct_place(&tensor, extent, direct->target, request, &direct->host, error);
     }
     if (status != SPAD_OK) return status;
     status = keep_tensor(&tensor, direct, error);

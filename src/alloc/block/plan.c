@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/block/block.h"
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/entry.h"
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/moment.h"
-#include "block/block.h"
 #include "trace/trace.h"
 
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };

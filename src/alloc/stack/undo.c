@@ -7,10 +7,10 @@
  * three still exist and the scope has not changed its section: then everything
  * since is on top, and undoing it is dropping what is newer.
  */
+#include "alloc/stack/stack.h"
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
-#include "stack/stack.h"
 
 spad_stack_checkpoint spad_stack_mark(const spad_stack *stack) {
     spad_stack_checkpoint mark = {
@@ -142,7 +142,9 @@ spad_stack_guard spad_stack_enter(spad_stack *stack, int64_t interleave, const c
     spad_stack_guard guard = {.stack = stack, .depth = stack->scopes.count};
     guard.status = spad_stack_open_scope(stack, interleave, name, error);
     if (guard.status == SPAD_OK) {
-        guard.serial = spad__stack_top(stack)->serial;
+        const stack_scope *top = spad__stack_top(stack);
+        spad__assert(top != NULL);
+        guard.serial = top->serial;
     } else {
         guard.stack = NULL;
     }

@@ -19,9 +19,11 @@
  */
 #include "spad/tmem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/block/block.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -74,29 +76,35 @@ static int64_t live_columns(const spad_tmem *tmem) {
     return sum;
 }
 
-static spad_status check_alloc(const spad_tmem *tmem, int64_t columns, spad_error *error) {
+spad_status spad__tmem_check_columns(int64_t columns, int64_t last, spad_error *error) {
     if (!spad__is_pow2(columns) || columns < SPAD_TMEM_COLUMNS_MIN ||
         columns > SPAD_TMEM_COLUMNS_MAX) {
+        int64_t instead = SPAD_TMEM_COLUMNS_MIN;
+        char advice[32] = "";
+        while (instead < columns && instead < SPAD_TMEM_COLUMNS_MAX) instead *= 2;
+        if (columns > 0 && columns <= instead)
+            snprintf(advice, sizeof advice, "; ask for %d", (int)instead);
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "an allocation of %lld columns of tensor memory; it must be a power of "
-                          "two from %d to %d",
-                          (long long)columns, SPAD_TMEM_COLUMNS_MIN, SPAD_TMEM_COLUMNS_MAX);
+                          "two from %d to %d%s",
+                          (long long)columns, SPAD_TMEM_COLUMNS_MIN, SPAD_TMEM_COLUMNS_MAX, advice);
     }
-    if (tmem->relinquished) {
-        return spad__fail(error, SPAD_ERR_LIFE_CYCLE,
-                          "%lld columns of tensor memory are requested after the permit to "
-                          "allocate was relinquished; allocate first",
-                          (long long)columns);
-    }
-    if (tmem->last_columns != 0 && columns > tmem->last_columns) {
-        spad__fail(error, SPAD_ERR_LIFE_CYCLE,
-                   "%lld columns of tensor memory after an allocation of %lld; later ones may not "
-                   "be larger, so allocate the largest first",
-                   (long long)columns, (long long)tmem->last_columns);
-        spad__fact_amounts(error, columns, tmem->last_columns, SPAD_NO_FACT);
-        return SPAD_ERR_LIFE_CYCLE;
-    }
-    return SPAD_OK;
+    if (last == 0 || columns <= last) return SPAD_OK;
+    spad__fail(error, SPAD_ERR_LIFE_CYCLE,
+               "%lld columns of tensor memory after an allocation of %lld; later ones may not be "
+               "larger, so allocate the largest first",
+               (long long)columns, (long long)last);
+    spad__fact_amounts(error, columns, last, SPAD_NO_FACT);
+    return SPAD_ERR_LIFE_CYCLE;
+}
+
+static spad_status check_alloc(const spad_tmem *tmem, int64_t columns, spad_error *error) {
+    const spad_status status = spad__tmem_check_columns(columns, tmem->last_columns, error);
+    if (status != SPAD_OK || !tmem->relinquished) return status;
+    return spad__fail(error, SPAD_ERR_LIFE_CYCLE,
+                      "%lld columns of tensor memory are requested after the permit to allocate "
+                      "was relinquished; allocate first",
+                      (long long)columns);
 }
 
 spad_status spad_tmem_alloc(int64_t *column, spad_tmem *tmem, int64_t columns, int64_t warp,
@@ -411,7 +419,7 @@ static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers)
     }
 }
 
-/* No total below this holds what is alive at one time. Starts are enough: the
+/* No total below this holds what is live at one time. Starts are enough: the
  * sum is largest at one of them. */
 static int64_t lower_bound(const spad_tmem_tensor *tensors, size_t count) {
     int64_t bound = 0;

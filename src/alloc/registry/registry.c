@@ -11,7 +11,7 @@
  * Behaviour after CuBIE 0.3.1, src/cubie/buffer_registry.py. Some messages use
  * its words ("Invalid location"), since programs look for them.
  */
-#include "registry/registry.h"
+#include "alloc/registry/registry.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * The plan of a block for readers: every part and every buffer with its bytes, as
  * a table and as JSON. Reading only; O(buffers) for each part.
  */
+#include "alloc/block/block.h"
 #include "base/text.h"
-#include "block/block.h"
 
 /* ---- text: one buffer -------------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ static void write_shared(spad__out *out, const spad_block *block, size_t shared)
     if (t->peak_time >= 0) {
         spad__out_format(out,
                          "              buffers %s B, stage padding %s B; at most %s B "
-                         "alive, at time %s\n",
+                         "live, at time %s\n",
                          spad__grouped(t->buffer_bytes).text, spad__grouped(t->stage_padding).text,
                          spad__grouped(t->lower_bound).text, spad__grouped(t->peak_time).text);
     }

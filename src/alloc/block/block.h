@@ -3,21 +3,21 @@
  * The block as its own files see it.
  *
  *   scope.c     scope names, and what a chip makes of them
- *   block.c     life, allocation, free, control flow
+ *   block_alloc.c    life, allocation, free, control flow
  *   reducer.c   the life cycle of reducers; who may touch what
- *   place.c     offsets in one arena over lifetimes
+ *   arena_offsets.c  offsets in one arena over lifetimes
  *   plan.c      the plan: all arenas, tensor memory, totals, the trace
- *   report.c    the plan as text and JSON
+ *   block_report.c   the plan as text and JSON
  *
  * Invariants
- *   buffers[i].info.begin < info.end; end == SPAD_OPEN_END while alive and for
+ *   buffers[i].info.begin < info.end; end == SPAD_OPEN_END while live and for
  *   barriers that are not invalidated
  *   regions: serials ascend; a buffer's region is 0 or the serial of a region that
  *   was open when it was allocated
  *   planned implies that offsets, tmem_sizes, arena_bytes and totals belong together
  */
-#ifndef SPAD_BLOCK_BLOCK_H
-#define SPAD_BLOCK_BLOCK_H
+#ifndef SPAD_ALLOC_BLOCK_BLOCK_H
+#define SPAD_ALLOC_BLOCK_BLOCK_H
 
 #include "base/memory.h"
 #include "base/names.h"
@@ -83,6 +83,7 @@ struct spad_block {
     SPAD_ARRAY(block_region) regions;
     uint64_t region_serial; /* of the newest region */
     int64_t clock;          /* events so far */
+    int64_t last_columns;   /* of the newest allocation by the rules of tcgen05; 0: none */
 
     bool planned;
     spad_block_totals totals;
@@ -115,11 +116,15 @@ static inline const block_region *spad__block_concurrent(const spad_block *block
     return NULL;
 }
 
-/* Is the buffer alive after the newest event? */
+/* Is the buffer live after the newest event? */
 static inline bool spad__block_is_live(const spad_block *block, const block_buffer *buffer) {
     if (!buffer->timed) return buffer->info.end == SPAD_OPEN_END;
     return buffer->info.begin < block->clock && block->clock <= buffer->info.end;
 }
+
+/* The rules of tcgen05.alloc for a number of columns after an allocation of `last` (0: the first
+ * one). SPAD_ERR_ARGUMENT, SPAD_ERR_LIFE_CYCLE. */
+spad_status spad__tmem_check_columns(int64_t columns, int64_t last, spad_error *error);
 
 /* SPAD_OK if every reducer has been closed. */
 spad_status spad__block_check_reducers(const spad_block *block, spad_error *error);
@@ -146,13 +151,16 @@ typedef enum block_placing {
     BLOCK_PLACE_BY_NAME_IN_ROW /* TileLang without reuse; no pins */
 } block_placing;
 
-/* Gives every item an offset so that no two that are alive together share bytes;
+/* Gives every item an offset so that no two that are live together share bytes;
  * *top: end of the highest. SPAD_ERR_OVERFLOW, SPAD_ERR_HOST_MEMORY. */
 spad_status spad__block_place(int64_t *top, block_item *items, size_t count, block_placing placing,
                               const spad_host *host, spad_error *error);
 
-/* Most bytes alive at one time, and the first such time (-1: no items). Sums were checked. */
+/* Most bytes live at one time, and the first such time (-1: no items). Sums were checked. */
 spad_status spad__block_peak(int64_t *bytes, int64_t *time, const block_item *items, size_t count,
                              const spad_host *host, spad_error *error);
+
+/* The scope of a name. SPAD_ERR_UNKNOWN: none; the message has close names. */
+spad_status spad__block_scope_parse(spad_block_scope *out, const char *name, spad_error *error);
 
 #endif

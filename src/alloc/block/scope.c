@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
+#include "alloc/block/block.h"
 #include "base/text.h"
-#include "block/block.h"
 
 static const char *const names[SPAD_BLOCK_SCOPE_COUNT] = {
 #define SPAD_BLOCK_SCOPE_SPELLING(name, spelling) [SPAD_BLOCK_##name] = spelling,
@@ -22,7 +22,7 @@ const char *spad_block_scope_name(spad_block_scope scope) {
     return (unsigned)scope < SPAD_BLOCK_SCOPE_COUNT ? names[scope] : "?";
 }
 
-spad_status spad_block_scope_parse(spad_block_scope *out, const char *name, spad_error *error) {
+spad_status spad__block_scope_parse(spad_block_scope *out, const char *name, spad_error *error) {
     *out = SPAD_BLOCK_SHARED_DYN;
     spad__nearest nearest;
     spad__nearest_start(&nearest, name);

@@ -5,21 +5,21 @@
  * Overlaps are found by a sweep along the bytes of each space. Tiles are visited
  * in order of their first byte; those that have not ended yet are kept in lists,
  * one for each different range of lanes. A new tile examines the lists whose
- * lanes it meets: everything alive in them shares bytes with it, and what has
+ * lanes it overlaps: everything live in them shares bytes with it, and what has
  * ended is dropped on the way. So each look either finds a pair or drops a tile.
  */
+#include "alloc/direct/direct.h"
 #include "base/compare.h"
-#include "direct/direct.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/direct/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/finding.h"
 #include "base/largest.h"
 #include "base/text.h"
-#include "direct/ring.h"
 
 size_t spad_direct_count(const spad_direct *direct) {
     return direct->tensors.count;
@@ -133,7 +133,8 @@ spad_status spad_direct_tile_index(int64_t *index, const spad_direct *direct, si
 
 int64_t spad__direct_first(const direct_tensor *tensor, int64_t physical) {
     if (tensor->logical != NULL) return tensor->places.items[physical].first;
-    int64_t index[SPAD_RANK_MAX]; /* of the box of extents: also the first tile with it */
+    int64_t index[SPAD_RANK_MAX] SPAD__FILLED_BY_LOOP; /* of the box of extents: also the first tile
+                                                          with it */
     spad__index_of(tensor->block.rank, tensor->extent, physical, index);
     return spad__ring_line(tensor->block.rank, tensor->block.dims, index);
 }
@@ -146,7 +147,7 @@ spad_rect spad__direct_rect(const direct_tensor *tensor, const spad_space *space
         rect.byte = place->byte;
     } else if (tensor->mode == SPAD_MODE_MOD) {
         const size_t rank = tensor->block.rank;
-        int64_t index[SPAD_RANK_MAX];
+        int64_t index[SPAD_RANK_MAX] SPAD__FILLED_BY_LOOP;
         spad__index_of(rank, tensor->block.dims, tile, index);
         const int64_t bank =
             tensor->base.bank + spad__ring_line(rank, tensor->counts[DIRECT_BANK], index);
@@ -189,7 +190,7 @@ static void describe_tile(spad_direct_tile *out, const spad_direct *direct,
         out->physical = row->physical;
         out->next = row->next != DIRECT_NO_NEXT ? (int64_t)row->next : -1;
     } else {
-        int64_t index[SPAD_RANK_MAX];
+        int64_t index[SPAD_RANK_MAX] SPAD__FILLED_BY_LOOP;
         spad__index_of(tensor->block.rank, tensor->block.dims, tile, index);
         out->physical = spad__ring_line(tensor->block.rank, tensor->extent, index);
         out->next = next_in_ring(tensor, index);
@@ -230,7 +231,7 @@ typedef struct sweep_tile {
 typedef struct sweep_band {
     int64_t lane;
     int64_t lanes;
-    SPAD_ARRAY(size_t) alive; /* numbers of tiles */
+    SPAD_ARRAY(size_t) live; /* numbers of tiles */
 } sweep_band;
 
 typedef struct tile_sweep {
@@ -330,15 +331,15 @@ static void report_pair(tile_sweep *s, const sweep_tile *a, const sweep_tile *b)
     spad__largest_offer(&s->found, &pair);
 }
 
-/* Pairs the tile with what is alive in a band, and drops what has ended. */
+/* Pairs the tile with what is live in a band, and drops what has ended. */
 static void pair_in_band(tile_sweep *s, sweep_band *band, const sweep_tile *tile) {
-    for (size_t i = 0; i < band->alive.count;) {
-        const sweep_tile *other = &s->tiles.items[band->alive.items[i]];
+    for (size_t i = 0; i < band->live.count;) {
+        const sweep_tile *other = &s->tiles.items[band->live.items[i]];
         if (other->space == tile->space && other->rect.byte + other->rect.bytes > tile->rect.byte) {
             report_pair(s, other, tile);
             i++;
         } else {
-            band->alive.items[i] = band->alive.items[--band->alive.count];
+            band->live.items[i] = band->live.items[--band->live.count];
         }
     }
 }
@@ -354,8 +355,8 @@ static bool run_sweep(tile_sweep *s) {
             }
         }
         sweep_band *own = &s->bands.items[tile->band];
-        if (!spad__array_reserve(s->host, &own->alive, 1)) return false;
-        own->alive.items[own->alive.count++] = i;
+        if (!spad__array_reserve(s->host, &own->live, 1)) return false;
+        own->live.items[own->live.count++] = i;
     }
     return true;
 }
@@ -376,7 +377,7 @@ spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out, s
         *count = s.count;
     }
     for (size_t b = 0; b < s.bands.count; b++) {
-        spad__array_free(&direct->host, &s.bands.items[b].alive);
+        spad__array_free(&direct->host, &s.bands.items[b].live);
     }
     spad__array_free(&direct->host, &s.bands);
     spad__array_free(&direct->host, &s.tiles);
@@ -393,8 +394,8 @@ static const direct_tensor *first_placed_tensor(const spad_direct *direct) {
     return NULL;
 }
 
-static void describe_fault(spad_finding *out, const spad_direct *direct,
-                           const direct_tensor *tensor, const direct_tensor *placed) {
+static void describe_mixed_placement(spad_finding *out, const spad_direct *direct,
+                                     const direct_tensor *tensor, const direct_tensor *placed) {
     const spad_space *space = &direct->target->spaces[tensor->space];
     char who[DIRECT_WHO_MAX], other[DIRECT_WHO_MAX];
     spad__direct_who(who, tensor->name, 0, NULL);
@@ -433,7 +434,7 @@ size_t spad_direct_list_findings(spad_finding *out, size_t capacity, const spad_
     for (size_t i = 0; i < direct->tensors.count && placed != NULL; i++) {
         const direct_tensor *tensor = &direct->tensors.items[i];
         if (tensor->mode != SPAD_MODE_AUTO || tensor->output) continue;
-        if (count < capacity) describe_fault(&out[count], direct, tensor, placed);
+        if (count < capacity) describe_mixed_placement(&out[count], direct, tensor, placed);
         count++;
     }
     return count;

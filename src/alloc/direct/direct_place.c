@@ -13,15 +13,15 @@
  * Reference: AWS Neuron SDK 2.26, NKI direct allocation guide and the reference
  * of nki.compiler.sbuf and nki.compiler.psum.
  */
-#include "direct/direct.h"
+#include "alloc/direct/direct.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/direct/ring.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/index.h"
-#include "direct/ring.h"
 
 /* ---- messages ---------------------------------------------------------------------- */
 
@@ -206,11 +206,11 @@ static bool join_place(direct_tensor *tensor, spad__index *set, uint32_t tile, i
 
 /* The spot of one tile, from the callback or the given table. */
 static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
-                            const spad_direct_tensor *given, const int64_t *index, int64_t tile,
+                            const spad_direct_tensor *request, const int64_t *index, int64_t tile,
                             spad_error *error) {
     *spot = (spad_direct_spot){0};
     if (check->tensor->mode == SPAD_MODE_AT) {
-        *spot = given->spots[tile];
+        *spot = request->spots[tile];
         return SPAD_OK;
     }
     spad_error reason;
@@ -218,8 +218,8 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
     int64_t copy[SPAD_RANK_MAX] = {0}; /* the callback cannot disturb the walk */
     if (check->tensor->block.rank > 0)
         memcpy(copy, index, check->tensor->block.rank * sizeof *copy);
-    const spad_status status = given->func(spot, copy, check->tensor->lanes, check->tensor->bytes,
-                                           given->context, &reason);
+    const spad_status status = request->func(spot, copy, check->tensor->lanes, check->tensor->bytes,
+                                             request->context, &reason);
     if (status == SPAD_OK) return SPAD_OK;
     if (status > SPAD_OK) {
         return refuse_spot(check, index, SPAD_ERR_ARGUMENT, error,
@@ -232,14 +232,14 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
 }
 
 static spad_status fill_table(direct_tensor *tensor, spad__index *set, const direct_check *check,
-                              const spad_direct_tensor *given, const spad_host *host,
+                              const spad_direct_tensor *request, const spad_host *host,
                               spad_error *error) {
     int64_t index[SPAD_RANK_MAX] = {0};
     int64_t tile = 0;
     do {
         spad_direct_spot spot;
         int64_t byte;
-        spad_status status = get_spot(&spot, check, given, index, tile, error);
+        spad_status status = get_spot(&spot, check, request, index, tile, error);
         if (status == SPAD_OK) status = check_spot(&byte, check, index, spot, error);
         if (status != SPAD_OK) return status;
         if (!join_place(tensor, set, (uint32_t)tile, spot.lane, byte, host)) {
@@ -281,17 +281,17 @@ static spad_status too_many_tiles(const direct_check *check, const char *kind, i
                        (long long)tiles, kind, (long long)SPAD_DIRECT_TILES_MAX);
 }
 
-static spad_status check_table_request(const direct_check *check, const spad_direct_tensor *given,
+static spad_status check_table_request(const direct_check *check, const spad_direct_tensor *request,
                                        spad_error *error) {
     const direct_tensor *tensor = check->tensor;
-    if (tensor->mode == SPAD_MODE_FUNC && given->func == NULL) {
+    if (tensor->mode == SPAD_MODE_FUNC && request->func == NULL) {
         return refuse_spot(check, NULL, SPAD_ERR_ARGUMENT, error, "mode func without a function");
     }
     if (tensor->mode == SPAD_MODE_AT &&
-        (given->spots == NULL || (uint64_t)tensor->tiles != given->spot_count)) {
+        (request->spots == NULL || (uint64_t)tensor->tiles != request->spot_count)) {
         return refuse_spot(check, NULL, SPAD_ERR_ARGUMENT, error,
                            "%zu spots for %lld tiles; mode at needs one for each",
-                           given->spot_count, (long long)tensor->tiles);
+                           request->spot_count, (long long)tensor->tiles);
     }
     if (tensor->tiles > SPAD_DIRECT_TILES_MAX) {
         return too_many_tiles(check, "logical", tensor->tiles, error);
@@ -300,9 +300,9 @@ static spad_status check_table_request(const direct_check *check, const spad_dir
 }
 
 static spad_status place_table(direct_tensor *tensor, const direct_check *check,
-                               const spad_direct_tensor *given, const spad_host *host,
+                               const spad_direct_tensor *request, const spad_host *host,
                                spad_error *error) {
-    spad_status status = check_table_request(check, given, error);
+    spad_status status = check_table_request(check, request, error);
     if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status != SPAD_OK) return status;
 
@@ -312,7 +312,7 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
     if (tensor->logical == NULL) {
         status = spad__fail_host_memory(error);
     } else {
-        status = fill_table(tensor, &set, check, given, host, error);
+        status = fill_table(tensor, &set, check, request, host, error);
     }
     spad__index_free(&set, host);
     if (status != SPAD_OK) {
@@ -525,11 +525,12 @@ static spad_status check_any_lane(const direct_check *check, spad_error *error) 
 
 /* What is modulo and forced to be automatic keeps the number of its physical
  * tiles, if its counts make sense; they are not checked otherwise. */
-static bool keep_ring(int64_t *extent, const direct_check *check, const spad_direct_tensor *given) {
+static bool keep_ring(int64_t *extent, const direct_check *check,
+                      const spad_direct_tensor *request) {
     direct_tensor as_rings = *check->tensor;
     int64_t tiles[DIRECT_COORDINATES];
-    if (given->mode != SPAD_MODE_MOD ||
-        take_rings(&as_rings, tiles, check, &given->rings, NULL) != SPAD_OK) {
+    if (request->mode != SPAD_MODE_MOD ||
+        take_rings(&as_rings, tiles, check, &request->rings, NULL) != SPAD_OK) {
         return false;
     }
     ring_extents(&as_rings, extent);
@@ -537,14 +538,14 @@ static bool keep_ring(int64_t *extent, const direct_check *check, const spad_dir
 }
 
 static spad_status place_auto(direct_tensor *tensor, int64_t *extent, const direct_check *check,
-                              const spad_direct_tensor *given, spad_error *error) {
+                              const spad_direct_tensor *request, spad_error *error) {
     const int64_t *counts = NULL;
     int64_t tiles;
-    spad_status status = take_counts(&counts, &tiles, check, given->ring, "ring", error);
+    spad_status status = take_counts(&counts, &tiles, check, request->ring, "ring", error);
     if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status == SPAD_OK) status = check_any_lane(check, error);
     if (status != SPAD_OK) return status;
-    if (keep_ring(extent, check, given)) return count_physical(tensor, extent, check, error);
+    if (keep_ring(extent, check, request)) return count_physical(tensor, extent, check, error);
     for (size_t d = 0; d < tensor->block.rank; d++) {
         const int64_t dim = tensor->block.dims[d];
         extent[d] = counts != NULL ? spad__min(dim, counts[d]) : dim;
@@ -553,7 +554,7 @@ static spad_status place_auto(direct_tensor *tensor, int64_t *extent, const dire
 }
 
 spad_status spad__direct_place(direct_tensor *tensor, int64_t *extent, const spad_target *target,
-                               const spad_direct_tensor *given, const spad_host *host,
+                               const spad_direct_tensor *request, const spad_host *host,
                                spad_error *error) {
     const direct_check check = start_check(tensor, target);
     tensor->footprint = (spad_rect){0, tensor->lanes, SPAD_NO_BYTE, tensor->bytes};
@@ -567,8 +568,8 @@ spad_status spad__direct_place(direct_tensor *tensor, int64_t *extent, const spa
     }
     switch (tensor->mode) {
     case SPAD_MODE_FUNC:
-    case SPAD_MODE_AT: return place_table(tensor, &check, given, host, error);
-    case SPAD_MODE_MOD: return place_rings(tensor, extent, &check, &given->rings, error);
-    default: return place_auto(tensor, extent, &check, given, error);
+    case SPAD_MODE_AT: return place_table(tensor, &check, request, host, error);
+    case SPAD_MODE_MOD: return place_rings(tensor, extent, &check, &request->rings, error);
+    default: return place_auto(tensor, extent, &check, request, error);
     }
 }

@@ -10,7 +10,9 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
@@ -56,16 +58,17 @@ static bool add_first_rows(spad_kernel *kernel) {
 spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
                                        const char *about, const spad_target *target,
                                        const spad_kernel_options *options, spad_error *error) {
-    static const spad_kernel_options defaults = {0};
+    spad_kernel_options o;
     *out = NULL;
-    if (options == NULL) options = &defaults;
-    if (options->target != NULL) target = options->target;
+    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status != SPAD_OK) return status;
+    if (o.target != NULL) target = o.target;
     if (target == NULL || target->space_count == 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a kernel needs a target with memory spaces");
     }
-    const spad_status named = spad__check_name(name, error);
-    if (named != SPAD_OK) return named;
-    const spad_host host = spad__host_or_default(options->host);
+    status = spad__check_name(name, error);
+    if (status != SPAD_OK) return status;
+    const spad_host host = spad__host_or_default(o.host);
     spad_kernel_builder *builder = spad__new(&host, sizeof *builder);
     if (builder == NULL) return spad__fail_host_memory(error);
     builder->host = host;
@@ -78,9 +81,11 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
         kernel->name = keep_text(kernel, name);
         kernel->about = keep_text(kernel, about != NULL ? about : "");
         kernel->assumption = "";
+        kernel->undecided = "";
+        kernel->uncounted = "";
     }
     if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
-        !add_first_rows(kernel) || !keep_defines(builder, options)) {
+        !add_first_rows(kernel) || !keep_defines(builder, &o)) {
         spad_kernel_builder_destroy(builder);
         return spad__fail_host_memory(error);
     }
@@ -192,29 +197,55 @@ spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *pa
                                     spad_error *error) {
     spad_kernel_param *found;
     const spad_status status = find_param(&found, builder, param, error);
-    if (status == SPAD_OK) found->fixed = true;
-    return status;
+    if (status != SPAD_OK) return status;
+    spad__assert(found != NULL);
+    if (found->value != found->preset.value) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is fixed at %lld: the kernel was made for that value, not for %lld",
+                          param, (long long)found->preset.value, (long long)found->value);
+    }
+    found->fixed = true;
+    return SPAD_OK;
 }
 
 spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
                                     spad_error *error) {
     spad_kernel_param *found;
     const spad_status status = find_param(&found, builder, param, error);
-    if (status == SPAD_OK) found->any = true;
-    return status;
+    if (status != SPAD_OK) return status;
+    spad__assert(found != NULL);
+    found->any = true;
+    return SPAD_OK;
+}
+
+/* Sets a text that a kernel has at most once. `what` names it in messages: "an assumption". */
+static spad_status set_text(const char **out, spad_kernel_builder *builder, const char *what,
+                            const char *text, spad_error *error) {
+    const spad_status status = spad__need_top(builder, what, error);
+    if (status != SPAD_OK) return status;
+    if ((*out)[0] != '\0') {
+        return spad__fail(error, SPAD_ERR_NAME,
+                          "%s is stated a second time: a kernel states it once", what);
+    }
+    const char *kept = keep_text(builder->kernel, text);
+    if (kept == NULL) return spad__fail_host_memory(error);
+    *out = kept;
+    return SPAD_OK;
 }
 
 spad_status spad_kernel_builder_assume(spad_kernel_builder *builder, const char *assumption,
                                        spad_error *error) {
-    const spad_status status = spad__need_top(builder, "an assumption", error);
-    if (status != SPAD_OK) return status;
-    if (builder->kernel->assumption[0] != '\0') {
-        return spad__fail(error, SPAD_ERR_NAME, "a second assumption: a kernel has one");
-    }
-    const char *kept = keep_text(builder->kernel, assumption);
-    if (kept == NULL) return spad__fail_host_memory(error);
-    builder->kernel->assumption = kept;
-    return SPAD_OK;
+    return set_text(&builder->kernel->assumption, builder, "an assumption", assumption, error);
+}
+
+spad_status spad_kernel_builder_undecided(spad_kernel_builder *builder, const char *why,
+                                          spad_error *error) {
+    return set_text(&builder->kernel->undecided, builder, "why nothing is proved", why, error);
+}
+
+spad_status spad_kernel_builder_uncounted(spad_kernel_builder *builder, const char *work,
+                                          spad_error *error) {
+    return set_text(&builder->kernel->uncounted, builder, "uncounted work", work, error);
 }
 
 spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
@@ -254,7 +285,7 @@ spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder, spad_er
     spad_kernel_sync *sync =
         kernel->syncs.count > 0 ? &kernel->syncs.items[kernel->syncs.count - 1] : NULL;
     if (sync == NULL || sync->kind != SPAD_SYNC_MBARRIER) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "'each block' is said of mbarriers");
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "'each block' is only valid on mbarriers");
     }
     if (sync->dims.count == 0 || sync->dims.items[0].value != kernel->cluster.value) {
         return spad__fail(error, SPAD_ERR_SHAPE,

@@ -243,19 +243,37 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
-                                        spad_amount registers, spad_error *error) {
-    spad_kernel *kernel = builder->kernel;
-    const size_t last = kernel->statements.count;
-    if (builder->agent == 0 || kernel->statements.items[last - 1].kind != SPAD_STATEMENT_AGENT) {
+/* Whether threads may be stated here: of an agent directly after its begin, of the main program
+ * once and before the agents. */
+static spad_status check_threads_place(const spad_kernel_builder *builder, spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    if (builder->agent > 0) {
+        const size_t last = kernel->statements.count - 1;
+        if (kernel->statements.items[last].kind == SPAD_STATEMENT_AGENT) return SPAD_OK;
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "threads are stated directly after the begin of an agent");
     }
-    spad_status status = spad__fold_amount(builder, &threads, error);
+    const spad_status status = spad__need_top(builder, "the threads of the main program", error);
+    if (status != SPAD_OK) return status;
+    if (kernel->agents.count > 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the threads of the main program are stated before the agents");
+    }
+    if (kernel->agents.items[0].threads.value != 0) {
+        return spad__fail(error, SPAD_ERR_NAME, "the threads of the main program are stated twice");
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
+                                        spad_amount registers, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_status status = check_threads_place(builder, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &threads, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &registers, error);
     if (status != SPAD_OK) return status;
     spad_kernel_agent *agent = &kernel->agents.items[builder->agent];
-    const bool stated = threads.expr != 0 || threads.value != 0;
+    const bool stated = builder->agent == 0 || threads.expr != 0 || threads.value != 0;
     const bool limited = registers.expr != 0 || registers.value != 0;
     if ((stated && threads.value < 1) || (limited && registers.value < 1)) {
         return spad__fail(
@@ -265,6 +283,7 @@ spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amoun
     }
     agent->threads = threads;
     agent->registers = registers;
+    if (builder->agent == 0) agent->location = builder->location;
     return SPAD_OK;
 }
 

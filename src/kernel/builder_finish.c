@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The end of building a kernel: what the caller asked for was used, all blocks are closed, and
- * cursors become expressions (cursor.c).
+ * cursors become expressions (cursor.c). From then on nothing changes, so the hash of the content
+ * is computed here.
  */
 #include <string.h>
 
@@ -46,6 +47,7 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
     spad_status status = check_defines(builder, error);
     if (status == SPAD_OK) status = spad__resolve_cursors(builder, error);
     if (status != SPAD_OK) return status;
+    builder->kernel->content = spad__kernel_hash(builder->kernel);
     *out = builder->kernel;
     builder->kernel = NULL;
     return SPAD_OK;

@@ -38,9 +38,11 @@ static spad_status fail_outside(const spad_kernel_builder *builder, const char *
     return SPAD_ERR_BOUNDS;
 }
 
-spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, const char *name,
-                             spad_amounts dims, const spad_expr *index, size_t count,
-                             const spad_expr **kept, spad_error *error) {
+/* An index of a tensor or a sync object: as many as dims, none of them outside for certain.
+ * *kept: a copy in the arena. */
+static spad_status keep_index(spad_kernel_builder *builder, const char *what, const char *name,
+                              spad_amounts dims, const spad_expr *index, size_t count,
+                              const spad_expr **kept, spad_error *error) {
     *kept = NULL;
     if (count != dims.count) {
         return spad__fail(error, SPAD_ERR_SHAPE, "%s '%s' has block rank %zu; indices given: %zu",
@@ -242,7 +244,8 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     if (status != SPAD_OK) return status;
     status = spad__check_visible(builder, access->tensor, error);
     if (status != SPAD_OK) return status;
-    const unsigned kind = access->kind & ~(unsigned)SPAD_ACCESS_MAY;
+    unsigned kind = access->kind & ~(unsigned)SPAD_ACCESS_MAY;
+    if (access->kind == (SPAD_ACCESS_WRITE | SPAD_ACCESS_AGREED)) kind = SPAD_ACCESS_WRITE;
     if ((kind < SPAD_ACCESS_READ || kind > SPAD_ACCESS_UPDATE) && kind != SPAD_ACCESS_ADD) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
@@ -256,8 +259,8 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     row.location = builder->location;
     status = check_reach(kernel, statement, tensor, row.kind, error);
     if (status == SPAD_OK) {
-        status = spad__keep_index(builder, "tensor", tensor->name, tensor->blocks, access->index,
-                                  access->index_count, &row.index, error);
+        status = keep_index(builder, "tensor", tensor->name, tensor->blocks, access->index,
+                            access->index_count, &row.index, error);
     }
     if (status == SPAD_OK) status = keep_ranges(builder, tensor, &row, error);
     if (status != SPAD_OK) return status;
@@ -323,8 +326,8 @@ spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
     }
     if (status == SPAD_OK) status = find_sync(&sync, kernel, row.object, kind, kind, error);
     if (status == SPAD_OK) {
-        status = spad__keep_index(builder, "array", sync->name, sync->dims, row.index,
-                                  row.index_count, &row.index, error);
+        status = keep_index(builder, "array", sync->name, sync->dims, row.index, row.index_count,
+                            &row.index, error);
     }
     if (status == SPAD_OK) {
         status = check_amount(builder, row.amount, 1, INT64_MAX, "an amount", error);
@@ -521,8 +524,8 @@ static spad_status check_sync(spad_kernel_builder *builder, spad_statement *row,
     const spad_kernel_sync *sync;
     spad_status status = find_sync(&sync, builder->kernel, row->item, f->kind, f->other, error);
     if (status == SPAD_OK) {
-        status = spad__keep_index(builder, "array", sync->name, sync->dims, row->index,
-                                  row->index_count, &row->index, error);
+        status = keep_index(builder, "array", sync->name, sync->dims, row->index, row->index_count,
+                            &row->index, error);
     }
     if (status == SPAD_OK) status = check_clauses(row, sync, error);
     if (status == SPAD_OK) {
@@ -553,8 +556,8 @@ static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
     if (heap_free) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a heap tensor is freed as a whole");
     }
-    return spad__keep_index(builder, "tensor", tensor->name, tensor->blocks, row->index,
-                            row->index_count, &row->index, error);
+    return keep_index(builder, "tensor", tensor->name, tensor->blocks, row->index, row->index_count,
+                      &row->index, error);
 }
 
 /* Leaves what the last kinds use: the unit of a drain. */

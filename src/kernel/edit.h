@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel with some of its statements elsewhere: written as text and read again, as in
- * reshape.c. What the change means is up to the caller, who checks the result.
+ * A kernel with some of its statements elsewhere. The caller checks the result: an edit may change
+ * what the kernel computes.
  */
 #ifndef SPAD_KERNEL_EDIT_H
 #define SPAD_KERNEL_EDIT_H
@@ -35,13 +35,9 @@ bool spad__is_home(const spad_kernel *kernel, size_t tensor);
  * goes after that of the other where it is in front of it. */
 spad__edit spad__edit_alias(const spad_kernel *kernel, size_t tensor, size_t of, int64_t *to);
 
-/* The kernel with an edit. Locations are those of the kernel. The statuses are those of
- * spad_kernel_parse: what does not stand where it can be read is SPAD_ERR_SYNTAX. */
+/* The kernel with an edit. Locations are those of the kernel. The statuses are those of the
+ * builder, for a statement that may not stand at its new place. */
 spad_status spad__kernel_edit(spad_kernel **out, const spad_kernel *kernel, const spad__edit *edit,
                               const spad_host *host, spad_error *error);
-
-/* Writes the text of it. */
-spad_status spad__kernel_write_edited(const spad_kernel *kernel, const spad__edit *edit,
-                                      const spad_sink *sink, spad_error *error);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
@@ -435,7 +436,7 @@ spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, in
                     loop_bounds(builder->kernel, loop), error);
 }
 
-/* A leaf again, with the bounds that it has. */
+/* A leaf with the bounds that it has in this kernel. */
 static spad_status repeat_leaf(spad_expr *out, spad_kernel_builder *builder, spad_expr_node node,
                                spad_error *error) {
     spad_kernel *kernel = builder->kernel;
@@ -452,6 +453,40 @@ static spad_status repeat_leaf(spad_expr *out, spad_kernel_builder *builder, spa
     }
 }
 
+/* Applies the node of an operator to the expressions on top of a stack. */
+static spad_status apply_node(spad_expr *stack, size_t *top, spad_kernel_builder *builder,
+                              spad_expr_node node, spad_error *error) {
+    if (node.op == SPAD_EXPR_UNKNOWN) {
+        return spad_kernel_builder_value(&stack[*top - 1], builder, node.value, stack[*top - 1],
+                                         error);
+    }
+    spad_expr right = 0;
+    if (node.op != SPAD_EXPR_NEGATE) right = stack[--*top];
+    return spad_kernel_builder_apply(&stack[*top - 1], builder, node.op, stack[*top - 1], right,
+                                     error);
+}
+
+spad_status spad__expr_copy(spad_expr *out, spad_kernel_builder *builder,
+                            const spad_expr_node *written, size_t count, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_expr stack[SPAD_EXPR_MAX];
+    size_t top = 0;
+    *out = 0;
+    for (size_t i = 0; i < count; i++) {
+        const spad_expr_node node = written[i];
+        const bool steps = node.op == SPAD_EXPR_VARIABLE && /* its variable is not its counter */
+                           kernel->loops.items[node.value].value != 0;
+        const spad_status status =
+            steps ? spad__expr_as_leaf(&stack[top++], kernel, kernel->loops.items[node.value].value,
+                                       SPAD_EXPR_VARIABLE, node.value, error)
+            : node.op < SPAD_EXPR_ADD ? repeat_leaf(&stack[top++], builder, node, error)
+                                      : apply_node(stack, &top, builder, node, error);
+        if (status != SPAD_OK) return status;
+    }
+    *out = stack[0];
+    return SPAD_OK;
+}
+
 spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
                                spad_expr_op op, int64_t value, spad_expr with, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
@@ -465,14 +500,8 @@ spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spa
             stack[top++] = with;
         } else if (node.op < SPAD_EXPR_ADD) {
             status = repeat_leaf(&stack[top++], builder, node, error);
-        } else if (node.op == SPAD_EXPR_UNKNOWN) {
-            status = spad_kernel_builder_value(&stack[top - 1], builder, node.value, stack[top - 1],
-                                               error);
         } else {
-            spad_expr right = 0;
-            if (node.op != SPAD_EXPR_NEGATE) right = stack[--top];
-            status = spad_kernel_builder_apply(&stack[top - 1], builder, node.op, stack[top - 1],
-                                               right, error);
+            status = apply_node(stack, &top, builder, node, error);
         }
         if (status != SPAD_OK) return status;
     }
@@ -560,7 +589,7 @@ static int64_t state_of(const spad_kernel *kernel, const spad_expr_node *node,
 
 static int64_t evaluate_nodes(const spad_kernel *kernel, const spad_expr_node *node, size_t count,
                               const int64_t *values) {
-    int64_t stack[SPAD_EXPR_MAX];
+    int64_t stack[SPAD_EXPR_MAX] SPAD__FILLED_BY_LOOP;
     size_t top = 0;
     for (const spad_expr_node *end = node + count; node < end; node++) {
         if (node->op == SPAD_EXPR_VARIABLE) {
@@ -677,7 +706,7 @@ static int leaf_priority(const spad_expr_node *node) {
 void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, size_t size) {
     const node_run run = text_of(&kernel->exprs.items[expr]);
     const spad_expr_node *nodes = &kernel->nodes.items[run.first];
-    size_t first[SPAD_EXPR_MAX]; /* where the run of each node begins */
+    size_t first[SPAD_EXPR_MAX] SPAD__FILLED_BY_LOOP; /* where the run of each node begins */
     for (size_t i = 0; i < run.count; i++) {
         const int operands = nodes[i].op < SPAD_EXPR_ADD ? 0 : is_unary(nodes[i].op) ? 1 : 2;
         first[i] = operands == 0 ? i : operands == 1 ? first[i - 1] : first[first[i - 1] - 1];

@@ -5,7 +5,7 @@
 #ifndef SPAD_KERNEL_EXPR_RANGE_H
 #define SPAD_KERNEL_EXPR_RANGE_H
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* INT64_MIN and INT64_MAX: there is no bound. */
 typedef struct spad__expr_range {

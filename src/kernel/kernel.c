@@ -48,6 +48,11 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .fence = -1};
 }
 
+bool spad__is_block(spad_statement_kind kind) {
+    return kind == SPAD_STATEMENT_FOR || kind == SPAD_STATEMENT_IF || kind == SPAD_STATEMENT_ELSE ||
+           kind == SPAD_STATEMENT_SCOPE || kind == SPAD_STATEMENT_AGENT;
+}
+
 /* ---- tables ------------------------------------------------------------------------ */
 
 const char *spad_kernel_get_name(const spad_kernel *kernel) {
@@ -60,6 +65,10 @@ const char *spad_kernel_get_about(const spad_kernel *kernel) {
 
 const char *spad_kernel_get_assumption(const spad_kernel *kernel) {
     return kernel->assumption;
+}
+
+const char *spad_kernel_get_uncounted(const spad_kernel *kernel) {
+    return kernel->uncounted;
 }
 
 const char *spad_kernel_get_file(const spad_kernel *kernel) {
@@ -163,6 +172,7 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->completions);
     spad__array_free(&host, &kernel->nodes);
     spad__array_free(&host, &kernel->exprs);
+    spad__array_free(&host, &kernel->comments);
     spad__arena_free(&kernel->arena);
     spad__free(&host, kernel, sizeof *kernel);
 }

@@ -11,11 +11,11 @@
 #ifndef SPAD_KERNEL_KERNEL_H
 #define SPAD_KERNEL_KERNEL_H
 
+#include "base/diagnostics.h"
 #include "base/index.h"
 #include "base/memory.h"
-#include "base/source.h"
 #include "base/text.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_builder.h"
 
 /* Limits that keep every product of counts small and every walk shallow. */
 enum {
@@ -40,22 +40,38 @@ typedef struct spad__expr {
     size_t text_count;
 } spad__expr;
 
+typedef enum spad__comment_place {
+    SPAD__COMMENT_ABOVE, /* in lines of their own */
+    SPAD__COMMENT_BESIDE,
+    SPAD__COMMENT_BELOW
+} spad__comment_place;
+
+enum { SPAD__COMMENT_HEAD = -1, SPAD__COMMENT_LAST = INT32_MAX };
+
+/* A comment, or an empty line above a row. It belongs to the rows with `line` in their location,
+ * wherever they are now. */
+typedef struct spad__comment {
+    int32_t line; /* SPAD__COMMENT_HEAD: of "kernel"; SPAD__COMMENT_LAST: after everything */
+    spad__comment_place place;
+    const char *text; /* from '#' on; "": an empty line */
+} spad__comment;
+
 struct spad_kernel {
     spad_host host;
     spad__arena arena; /* names and lists */
     const spad_target *target;
     const char *name;
     const char *about;
-    const char *assumption; /* of what is said about it; "": it has none */
+    const char *assumption; /* of claims about it; "": it has none */
+    const char *undecided;  /* why nothing is proved by a check of it; "": no such reason */
+    const char *uncounted;  /* work that its time leaves out; "": none */
     const char *file;
-    spad_amount grid;     /* 0: not stated */
-    spad_amount cluster;  /* blocks whose agents these are; 0: one */
-    int64_t main_threads; /* of the main program, where a reader of another format knows them; 0:
-                             not known. Its registers are counted for them, and nothing else: a
-                             text states the threads of agents only */
+    spad_amount grid;    /* 0: not stated */
+    spad_amount cluster; /* blocks whose agents these are; 0: one */
     bool is_explicit;
     bool is_scoped;     /* has scopes, or stack or heap tensors */
     size_t blocks_deep; /* most blocks around a statement */
+    uint64_t content;   /* spad__kernel_hash, since it was finished */
     SPAD_ARRAY(spad_kernel_param) params;
     SPAD_ARRAY(spad_kernel_tensor) tensors;
     SPAD_ARRAY(spad_kernel_region) regions;
@@ -70,7 +86,8 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
     SPAD_ARRAY(spad_expr_node) nodes;
-    SPAD_ARRAY(spad__expr) exprs; /* number 0 is no expression */
+    SPAD_ARRAY(spad__expr) exprs;       /* number 0 is no expression */
+    SPAD_ARRAY(spad__comment) comments; /* by line, then by place; see text/comments.c */
 };
 
 /* ---- names in scope ---------------------------------------------------------------- */
@@ -191,10 +208,15 @@ spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
 spad_status spad__expr_as_leaf(spad_expr *out, spad_kernel *kernel, spad_expr expr, spad_expr_op op,
                                int64_t value, spad_error *error);
 
-/* The same expression with other nodes: `with` in the place of every node `op` of `value`. Bounds
+/* The same expression with other nodes: `with` in place of every node `op` of `value`. Bounds
  * are those of `with`, and the text stays. */
 spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
                                spad_expr_op op, int64_t value, spad_expr with, spad_error *error);
+
+/* Adds an expression of another kernel from its nodes as written. Parameters, loops, cursors and
+ * unknown values are rows of this kernel; bounds are computed anew. */
+spad_status spad__expr_copy(spad_expr *out, spad_kernel_builder *builder,
+                            const spad_expr_node *written, size_t count, spad_error *error);
 
 /* What a loop counts, open or not. */
 spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, int64_t loop,
@@ -210,7 +232,11 @@ spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *erro
  * first. */
 int64_t spad__loop_value(const spad_kernel *kernel, int64_t loop, const int64_t *by_depth);
 
-/* The values that are taken for a row of unknown ones, to be changed by who owns the kernel. */
+/* A hash of all that a kernel states, with the locations of its rows; see content_hash.c. */
+uint64_t spad__kernel_hash(const spad_kernel *kernel);
+
+/* The values that are taken for a row of unknown ones, to be changed by who owns the kernel, who
+ * then gives it a new hash. */
 int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown);
 
 /* A constant: fills in its value from its expression. */
@@ -226,12 +252,6 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
 spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind);
 void spad__add_statement(spad_kernel_builder *builder);
 
-/* An index of a tensor or a sync object: as many as dims, none of them outside for certain.
- * *kept: a copy in the arena. */
-spad_status spad__keep_index(spad_kernel_builder *builder, const char *what, const char *name,
-                             spad_amounts dims, const spad_expr *index, size_t count,
-                             const spad_expr **kept, spad_error *error);
-
 /* The expression as text, for messages and the writer. Cut to the field. */
 enum { SPAD__EXPR_TEXT_MAX = SPAD_EXPR_MAX * 72 };
 void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, size_t size);
@@ -246,13 +266,8 @@ void spad__write_params(spad__out *out, const spad_kernel *kernel);
 /* The members kernel, file, target and params of an open JSON object. */
 void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 
-/* Writes the kernel with a tensor in front of all loops around its declaration. */
-spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
-                                       const spad_sink *sink, spad_error *error);
-
-/* Writes the kernel without the addresses of tensors on chip. */
-spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_sink *sink,
-                                        spad_error *error);
+/* True for statements that contain others; an ELSE does too. */
+bool spad__is_block(spad_statement_kind kind);
 
 /* The loops around a statement, the outermost first; how many. loops: NULL, or room for
  * SPAD__LOOPS_DEEP. */

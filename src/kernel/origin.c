@@ -4,9 +4,9 @@
  * statements and lines of a kernel by number, so together they need one kernel.
  *
  * A kernel never changes, so two objects of one kernel belong together. So do those of two kernels
- * that are equal: the same text as spad_kernel_write_text gives it (which has parameters and ring
- * depths as they hold), the same lines, the same target. What is kept is a hash, because a check
- * and a report may outlive their kernel.
+ * that are equal: the same content (content_hash.c: rows, parameters and ring depths as they hold,
+ * locations), the same target. Only the hash is kept, because a check and a report may outlive
+ * their kernel.
  */
 #include "kernel/origin.h"
 
@@ -14,33 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "spad/layout.h"
-
-static int mix_text(void *context, const char *bytes, size_t count) {
-    uint64_t hash = *(uint64_t *)context;
-    for (size_t i = 0; i < count; i++) hash = spad__hash_add(hash, (unsigned char)bytes[i]);
-    *(uint64_t *)context = hash;
-    return 0;
-}
-
-static uint64_t mix_location(uint64_t hash, spad_location location) {
-    return spad__hash_add(
-        hash, (int64_t)((uint64_t)(uint32_t)location.line << 32 | (uint32_t)location.column));
-}
-
-static uint64_t hash_kernel(const spad_kernel *kernel) {
-    uint64_t hash = 0;
-    const spad_sink sink = {.write = mix_text, .context = &hash};
-    (void)spad_kernel_write_text(kernel, &sink, NULL); /* fails only if the sink does */
-    for (size_t i = 0; i < kernel->statements.count; i++)
-        hash = mix_location(hash, kernel->statements.items[i].location);
-    for (size_t i = 0; i < kernel->tensors.count; i++)
-        hash = mix_location(hash, kernel->tensors.items[i].location);
-    for (size_t i = 0; i < kernel->syncs.count; i++)
-        hash = mix_location(hash, kernel->syncs.items[i].location);
-    return hash;
-}
 
 /* Name and target are always there; of many parameters the first ones. At most 134 bytes, so that
  * two of them and the words around them are a message. */
@@ -58,7 +32,7 @@ static void describe_kernel(char *field, size_t size, const spad_kernel *kernel)
 }
 
 spad__origin spad__origin_of(const spad_kernel *kernel) {
-    spad__origin origin = {.known = true, .content = hash_kernel(kernel), .target = kernel->target};
+    spad__origin origin = {.known = true, .content = kernel->content, .target = kernel->target};
     spad__copy_cut(origin.name, sizeof origin.name, kernel->name);
     describe_kernel(origin.label, sizeof origin.label, kernel);
     return origin;

@@ -6,18 +6,18 @@
 #define SPAD_KERNEL_ORIGIN_H
 
 #include "kernel/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/walk.h"
 
 /* Outlives its kernel. Zeroed: of no kernel. */
 typedef struct spad__origin {
     bool known;
-    uint64_t content;          /* hash of the kernel as text and of the places of its parts */
+    uint64_t content;          /* hash of the kernel */
     const spad_target *target; /* compared, never followed */
     char name[SPAD_NAME_FACT_MAX];
     char label[SPAD_NAME_FACT_MAX * 3]; /* "'rows' (N = 8) on trn2" */
 } spad__origin;
 
-/* O(size of the kernel). */
+/* O(1): a finished kernel has its hash. */
 spad__origin spad__origin_of(const spad_kernel *kernel);
 
 /* Are two objects made from the same kernel? `first` and `second` are the words for them:

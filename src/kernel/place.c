@@ -144,3 +144,7 @@ bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first,
     part->stride = bytes_down(stride, bits);
     return true;
 }
+
+bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
+    return tensor->mode == SPAD_MODE_AUTO && !kernel->target->spaces[tensor->space].off_chip;
+}

@@ -52,4 +52,7 @@ typedef struct spad__dim_range {
 bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first,
                         const spad__dim_range *ranges, spad__part *part);
 
+/* Is it the planner that places this tensor? On-chip spaces only. */
+bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor);
+
 #endif

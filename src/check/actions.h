@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The actions of synchronisation objects, in words: what stuck.c and phases.c share.
+ * The actions of synchronisation objects, in words: what deadlocks.c and phases.c share.
  */
 #ifndef SPAD_CHECK_ACTIONS_H
 #define SPAD_CHECK_ACTIONS_H
 
 #include "base/assert.h"
-#include "check/order.h"
+#include "check/order_pass.h"
 
 static inline const spad__action *spad__order_action(const spad__order *o, int32_t object,
                                                      int32_t i) {
     spad__assert(i >= 0 && i < o->first_action[object + 1] - o->first_action[object]);
-    return &o->net.actions.items[o->actions[o->first_action[object] + i]];
+    return &o->graph.actions.items[o->actions[o->first_action[object] + i]];
 }
 
 static inline int32_t spad__order_action_count(const spad__order *o, int32_t object) {
@@ -19,8 +19,8 @@ static inline int32_t spad__order_action_count(const spad__order *o, int32_t obj
 }
 
 static inline int32_t spad__order_event(const spad__order *o, int32_t point) {
-    spad__assert(point >= 0 && (size_t)point < o->net.points.count);
-    return o->net.points.items[point].event;
+    spad__assert(point >= 0 && (size_t)point < o->graph.points.count);
+    return o->graph.points.items[point].event;
 }
 
 static inline void spad__order_phrase(const spad__order *o, int32_t point, char *field) {
@@ -55,7 +55,8 @@ static inline spad_status spad__order_find_at(spad__order *o, spad_finding *find
                             other != NULL ? spad__order_event(o, other->point) : -1, error);
 }
 
-/* A wait that comes, or may come, when the phase after the one it is for is complete, too. */
+/* A wait that comes, or may come, when the phase after the one it is for is complete, too: that
+ * one, counted from 0 as in all messages, so that phase k has the parity k % 2. */
 static inline void spad__describe_lapped(spad_finding *finding, const spad__about *text,
                                          int64_t phase, bool may) {
     spad__finding_init(

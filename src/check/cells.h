@@ -11,7 +11,7 @@
 #define SPAD_CHECK_CELLS_H
 
 #include "base/memory.h"
-#include "spad/walk.h"
+#include "spad/experimental/walk.h"
 
 typedef struct spad__cells {
     int32_t count;

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "check/life.h"
+#include "check/live_ranges.h"
 
 /* ---- uses -------------------------------------------------------------------------- */
 

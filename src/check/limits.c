@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
-#include "check/check.h"
+#include "check/passes.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
 
@@ -204,6 +204,48 @@ static spad_status check_budget(spad__run *run, size_t agent, spad_error *error)
     return add_about_agent(run, &finding, agent, error);
 }
 
+static spad_status add_about_program(spad__run *run, spad_finding *finding, spad_error *error) {
+    const spad_kernel_agent *program = &run->kernel->agents.items[0];
+    spad__finding_set_names(finding, program->name, NULL);
+    spad__point_finding(finding, program->location);
+    return spad__add_finding(run, finding, -1, -1, error);
+}
+
+/* Most registers of one thread; 0: the chip does not say. */
+static int64_t most_registers_of_thread(const spad_target *target) {
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (target->spaces[i].thread_bytes > 0) return target->spaces[i].thread_bytes / 4;
+    }
+    return 0;
+}
+
+/* The threads of the main program are those of one block. */
+static spad_status check_program(spad__run *run, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    const int64_t threads = k->agents.items[0].threads.value;
+    const int64_t each = k->agents.items[0].registers.value;
+    const int64_t most = most_registers_of_thread(k->target);
+    int64_t registers = 0;
+    spad_status status = SPAD_OK;
+    spad_finding finding;
+    if (k->target->limits.threads > 0 && threads > k->target->limits.threads) {
+        spad__finding_init(&finding, SPAD_FINDING_THREAD_LIMIT,
+                           "the main program has %lld threads, and a block of %s has at most %lld",
+                           (long long)threads, k->target->name,
+                           (long long)k->target->limits.threads);
+        status = add_about_program(run, &finding, error);
+    }
+    add_product(&registers, threads, each);
+    const bool many = k->target->limits.registers > 0 && registers > k->target->limits.registers;
+    if (status != SPAD_OK || (!many && (most == 0 || each <= most))) return status;
+    spad__finding_init(&finding, SPAD_FINDING_REGISTER_LIMIT,
+                       "the main program has %lld threads of %lld registers; on %s a thread has at "
+                       "most %lld, and a block %lld",
+                       (long long)threads, (long long)each, k->target->name, (long long)most,
+                       (long long)k->target->limits.registers);
+    return add_about_program(run, &finding, error);
+}
+
 static spad_status check_agents(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     demand before = {0};
@@ -339,6 +381,7 @@ spad_status spad__check_limits(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = check_syncs(run, error);
     if (status == SPAD_OK) status = check_instances(run, error);
+    if (status == SPAD_OK) status = check_program(run, error);
     if (status == SPAD_OK) status = check_agents(run, error);
     for (size_t i = 0; i < k->statements.count && status == SPAD_OK; i++) {
         if (k->statements.items[i].kind == SPAD_STATEMENT_OPERATION) {

@@ -3,13 +3,13 @@
  * What a chip can count, as far as a run shows it: arrivals that `init` sets, bytes that a phase of
  * an mbarrier has still to get, and the flags that one core has between two of its pipes.
  *
- * The bytes are those of the one run of the machine (greedy.h), which is a real execution: what is
- * reported can happen. A counter is a flag of a pair of pipes if all that signals it is queued by
- * one agent on one pipe, and all that waits for it by the same agent on another; the agent is the
- * core. O(events + actions + objects^2), objects being those of counters with such a pair.
+ * The bytes are those of the one run of the executor (executor.h), which is a real execution: what
+ * is reported can happen. A counter is a flag of a pair of pipes if all that signals it is queued
+ * by one agent on one pipe, and all that waits for it by the same agent on another; the agent is
+ * the core. O(events + actions + objects^2), objects being those of counters with such a pair.
  */
 #include "base/checked.h"
-#include "check/order.h"
+#include "check/order_pass.h"
 #include "kernel/kernel.h"
 
 /* ---- mbarriers --------------------------------------------------------------------- */
@@ -17,7 +17,7 @@
 static spad_status report_bytes(spad__order *o, const spad__action *action, int64_t bytes,
                                 spad_error *error) {
     const spad_target *target = o->events.kernel->target;
-    const int32_t event = o->net.points.items[action->point].event;
+    const int32_t event = o->graph.points.items[action->point].event;
     char object[SPAD__PHRASE_MAX];
     spad_finding finding;
     spad__object_phrase(&o->events, action->object, object);
@@ -32,7 +32,7 @@ static spad_status report_bytes(spad__order *o, const spad__action *action, int6
 
 static spad_status report_arrivals(spad__order *o, const spad__action *action, spad_error *error) {
     const spad_target *target = o->events.kernel->target;
-    const int32_t event = o->net.points.items[action->point].event;
+    const int32_t event = o->graph.points.items[action->point].event;
     char object[SPAD__PHRASE_MAX];
     spad_finding finding;
     spad__object_phrase(&o->events, action->object, object);
@@ -62,7 +62,7 @@ static spad_status check_object(spad__order *o, size_t object, spad_error *error
     int64_t bytes = 0;
     spad_status status = SPAD_OK;
     for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
-        const spad__action *action = &o->net.actions.items[o->actions[i]];
+        const spad__action *action = &o->graph.actions.items[o->actions[i]];
         const int64_t more = phase_bytes_of(action);
         if (action->kind == SPAD__ACTION_INIT && limits->arrivals > 0 && action->amount != own &&
             action->amount > limits->arrivals && status == SPAD_OK) {
@@ -108,13 +108,13 @@ static void see(side *known, side now) {
 }
 
 static void collect_flags(const spad__order *o, flag *flags) {
-    const spad__net *net = &o->net;
+    const spad__event_graph *graph = &o->graph;
     for (size_t i = 0; i < o->events.objects.count; i++) {
         flags[i].from.agent = flags[i].to.agent = NOT_SEEN;
     }
-    for (size_t i = 0; i < net->actions.count; i++) {
-        const spad__action *action = &net->actions.items[i];
-        const int32_t number = net->points.items[action->point].event;
+    for (size_t i = 0; i < graph->actions.count; i++) {
+        const spad__action *action = &graph->actions.items[i];
+        const int32_t number = graph->points.items[action->point].event;
         if (number < 0 || o->events.objects.items[action->object].kind != SPAD_SYNC_COUNTER) {
             continue;
         }
@@ -179,11 +179,11 @@ static spad_status check_flags(spad__order *o, spad_error *error) {
         o->run->gap = "there are more flags than are counted";
         return SPAD_OK;
     }
-    flag *flags = spad__new_array(&o->net.host, objects, sizeof *flags);
+    flag *flags = spad__new_array(&o->graph.host, objects, sizeof *flags);
     if (flags == NULL) return spad__fail_host_memory(error);
     collect_flags(o, flags);
     const spad_status status = count_flags(o, flags, error);
-    spad__free(&o->net.host, flags, objects * sizeof *flags);
+    spad__free(&o->graph.host, flags, objects * sizeof *flags);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is written of outputs: a mark per tile, and a map of bytes (bytemap.h) for each
+ * What is written of outputs: a mark per tile, and a map of bytes (last_writers.h) for each
  * tile that is written in parts. A write counts for the tile that it names; if an output
  * is never written under its own name, it shows what other names of its storage write to
  * that tile. What is written over later is another matter: see lifetimes.c. Tensors that
@@ -15,9 +15,9 @@
 #include <stdio.h>
 
 #include "base/checked.h"
-#include "check/bytemap.h"
-#include "check/life.h"
-#include "kernel/walk.h"
+#include "check/last_writers.h"
+#include "check/live_ranges.h"
+#include "kernel/walk/walk.h"
 
 /* Tiles of an output that are distinguished. */
 enum { TILES_MAX = 1 << 24 };
@@ -266,9 +266,14 @@ typedef struct lack {
     spad_rect gap;
 } lack;
 
-static lack lack_of(const spad__outputs *o, size_t tensor) {
+static lack lack_of(const spad__outputs *o, size_t tensor, spad__run *run) {
+    enum { TILES_A_LOOK = 1 << 16 }; /* at the clock */
     lack l = {.tiles = 0};
     for (int64_t tile = 0; tile < o->kernel->tensors.items[tensor].tiles; tile++) {
+        if (tile % TILES_A_LOOK == TILES_A_LOOK - 1 && spad__is_late(run)) {
+            run->gap = spad__time_is_up;
+            break;
+        }
         const int32_t mark = o->items[tensor].marks[tile];
         spad_rect gap = {0};
         if (mark == WHOLE || (mark > 0 && !find_gap(&o->maps.items[mark - 1], &gap))) continue;
@@ -320,7 +325,7 @@ spad_status spad__outputs_report(const spad__outputs *o, spad__run *run, spad_er
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < o->kernel->tensors.count && status == SPAD_OK; i++) {
         if (!o->items[i].is_checked) continue;
-        const lack l = lack_of(o, i);
+        const lack l = lack_of(o, i, run);
         if (l.tiles > 0) status = report_lack(o->kernel, (int64_t)i, &l, run, error);
     }
     return status;
@@ -343,7 +348,7 @@ typedef struct drift {
 
 typedef struct settle_case {
     const spad_kernel *kernel;
-    const spad__growth *growth;
+    const spad__induction *induction;
     const spad__window *windows;
     int64_t tensor;
 } settle_case;
@@ -351,10 +356,11 @@ typedef struct settle_case {
 /* By how much an expression of a statement moves with the parameter, and with its growing loop. */
 static bool shifts_of(const settle_case *s, size_t statement, spad_expr expr, int64_t *with_param,
                       int64_t *with_loop) {
-    const int64_t loop = s->growth->inside[statement];
+    const int64_t loop = s->induction->inside[statement];
     *with_loop = 0;
-    return spad__growth_shift(s->growth, s->kernel, expr, true, -1, with_param) &&
-           (loop < 0 || spad__growth_shift(s->growth, s->kernel, expr, false, loop, with_loop));
+    return spad__induction_shift(s->induction, s->kernel, expr, true, -1, with_param) &&
+           (loop < 0 ||
+            spad__induction_shift(s->induction, s->kernel, expr, false, loop, with_loop));
 }
 
 /* The dimension along which the output grows or is written further on; false: several. Parts of
@@ -366,7 +372,7 @@ static bool find_dim(const settle_case *s, drift *d) {
     int64_t grows[SPAD_RANK_MAX] = {0};
     for (size_t i = 0; i < t->blocks.count; i++) {
         const spad_expr size = t->blocks.items[i].expr;
-        if (!spad__growth_shift(s->growth, k, size, true, -1, &grows[i])) return false;
+        if (!spad__induction_shift(s->induction, k, size, true, -1, &grows[i])) return false;
         along[i] = grows[i] != 0;
     }
     for (size_t n = 0; n < k->statements.count; n++) {
@@ -404,7 +410,7 @@ static void add_fixed(drift *d, int64_t most) {
 static bool add_inside(const settle_case *s, drift *d, int64_t loop, spad_expr_info index,
                        int64_t shift) {
     const spad_kernel_loop *row = &s->kernel->loops.items[loop];
-    const int64_t period = s->growth->extra[loop];
+    const int64_t period = s->induction->extra[loop];
     const int64_t iterations = row->end.value - row->begin.value;
     const int64_t steady = s->windows[loop].steady;
     const int64_t fixed = spad__min(s->windows[loop].fixed, iterations);
@@ -448,7 +454,7 @@ static bool add_writes(const settle_case *s, drift *d) {
             if (access->tensor != s->tensor || (access->kind & SPAD_ACCESS_WRITE) == 0) continue;
             const spad_expr expr = access->index_count > 0 ? access->index[d->dim] : 0;
             const spad_expr_info index = spad_kernel_get_expr(k, expr); /* zero where none exists */
-            const int64_t loop = s->growth->inside[n];
+            const int64_t loop = s->induction->inside[n];
             int64_t param;
             int64_t shift;
             if (!shifts_of(s, n, expr, &param, &shift)) return false;
@@ -475,12 +481,12 @@ static bool is_settled(const settle_case *s) {
 }
 
 /* Does the value of an expression change with this trip count, in any loop? */
-static bool is_moved(const spad_kernel *kernel, const spad__growth *g, spad_expr expr) {
+static bool is_moved(const spad_kernel *kernel, const spad__induction *g, spad_expr expr) {
     int64_t shift;
-    if (!spad__growth_shift(g, kernel, expr, true, -1, &shift) || shift != 0) return true;
+    if (!spad__induction_shift(g, kernel, expr, true, -1, &shift) || shift != 0) return true;
     for (size_t l = 0; l < kernel->loops.count; l++) {
         if (g->extra[l] == 0) continue;
-        if (!spad__growth_shift(g, kernel, expr, false, (int64_t)l, &shift) || shift != 0) {
+        if (!spad__induction_shift(g, kernel, expr, false, (int64_t)l, &shift) || shift != 0) {
             return true;
         }
     }
@@ -488,7 +494,7 @@ static bool is_moved(const spad_kernel *kernel, const spad__growth *g, spad_expr
 }
 
 /* At most one trip count moves it. */
-static bool is_apart(const spad_kernel *kernel, const spad__growth *const *growths, size_t count,
+static bool is_apart(const spad_kernel *kernel, const spad__induction *const *growths, size_t count,
                      spad_expr left, spad_expr right) {
     size_t moved = 0;
     for (size_t i = 0; i < count; i++) {
@@ -498,7 +504,7 @@ static bool is_apart(const spad_kernel *kernel, const spad__growth *const *growt
 }
 
 /* Several trip counts: each can be examined alone, whatever the others are. */
-static bool are_apart(const spad_kernel *k, const spad__growth *const *growths, size_t count) {
+static bool are_apart(const spad_kernel *k, const spad__induction *const *growths, size_t count) {
     for (size_t l = 0; l < k->loops.count; l++) {
         if (!is_apart(k, growths, count, k->loops.items[l].end.expr, 0)) return false;
     }
@@ -552,7 +558,7 @@ static bool lacks_writes(const spad_kernel *k, int64_t tensor) {
 }
 
 bool spad__outputs_settled(const spad_kernel *kernel, const spad_kernel *given,
-                           const spad__growth *const *growths, spad__window *const *windows,
+                           const spad__induction *const *growths, spad__window *const *windows,
                            size_t count) {
     if (count > 1 && !are_apart(kernel, growths, count)) return false;
     for (size_t i = 0; i < kernel->tensors.count; i++) {

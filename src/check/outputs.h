@@ -7,8 +7,8 @@
 #ifndef SPAD_CHECK_OUTPUTS_H
 #define SPAD_CHECK_OUTPUTS_H
 
-#include "check/findings.h"
-#include "check/growth.h"
+#include "finding/findings.h"
+#include "induction/induction.h"
 
 typedef struct spad__outputs spad__outputs;
 
@@ -28,7 +28,7 @@ spad_status spad__outputs_report(const spad__outputs *outputs, spad__run *run, s
  * larger shape, or at least the given one, lack something of an output if and only if this one
  * does? windows: of the loops, per trip count. False: that is not known. */
 bool spad__outputs_settled(const spad_kernel *kernel, const spad_kernel *given,
-                           const spad__growth *const *growths, spad__window *const *windows,
+                           const spad__induction *const *growths, spad__window *const *windows,
                            size_t count);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/order.h"
+#include "check/order_pass.h"
 #include "kernel/kernel.h"
 
 /* Statements that wait for a parity, and events times trials. */
@@ -82,7 +82,7 @@ static void apply(const trial *t, change c) {
 static spad_status try_changes(const trial *t, const change *changes, size_t count, bool *right,
                                spad_error *error) {
     for (size_t i = 0; i < count; i++) apply(t, changes[i]);
-    const spad_status status = spad__order_try(t->events, t->run, right, error);
+    const spad_status status = spad__try_events(t->events, t->run, right, error);
     for (size_t i = 0; i < count; i++) apply(t, (change){changes[i].statement, AS_IT_IS});
     return status;
 }
@@ -132,8 +132,8 @@ static void amount_text(const spad_kernel *k, spad_amount amount, char *field, s
 
 /* The waits of a statement have the numbers v / D, where v is the variable of the loop around
  * it and D the number of elements. */
-static bool counts_rounds(const trial *t, int32_t statement, const spad_kernel_loop *loop,
-                          int64_t elements) {
+static bool counts_iterations(const trial *t, int32_t statement, const spad_kernel_loop *loop,
+                              int64_t elements) {
     for (size_t i = 0; i < t->events->items.count; i++) {
         const spad__event *event = &t->events->items.items[i];
         if (event->statement != statement || !is_wait(t, i)) continue;
@@ -174,7 +174,7 @@ static bool parity_text(const trial *t, change c, char *field, size_t size) {
         return false;
     }
     const bool plain = loop->outer < 0 && loop->begin.value == 0 && sync->dims.count <= 1 &&
-                       counts_rounds(t, c.statement, loop, sync->elements);
+                       counts_iterations(t, c.statement, loop, sync->elements);
     if (plain && sync->elements > 1) {
         amount_text(k, sync->dims.items[0], elements, sizeof elements);
         snprintf(round, sizeof round, "%.60s / %s", loop->name, elements);

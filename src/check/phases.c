@@ -2,7 +2,7 @@
  *
  * Findings about barriers, counters and mbarriers.
  *
- * The run of the machine found a phase for every contribution and every wait. Here it is
+ * The run of the executor found a phase for every contribution and every wait. Here it is
  * shown that they are the same in every execution, or a finding says what may differ:
  *
  *   - a contribution to phase k + 1 comes after phase k, so it cannot count for k;
@@ -13,12 +13,16 @@
  *     only the current phase and the one before it can be waited for);
  *   - a take of a counter cannot pass before the one in front of it.
  *
- * Why that is enough: take the first event of any execution that the model does not
- * allow. Up to it all phases are as in the model, so by the rules above it counts for,
- * or waits for, the phase that it has in the model, and the model does allow it.
+ * Here t phases are complete when phase t is; in messages that is phase t - 1, because they count
+ * phases from 0, as their parities do.
+ *
+ * Why that is enough: take the first event of any execution that happens-before
+ * forbids. Up to it all phases are as assumed, so by the rules above it counts for, or waits for,
+ * the phase that was assumed for it, and happens-before allows it: a contradiction.
  */
 #include "base/assert.h"
 #include "check/actions.h"
+#include "order/fences.h"
 
 #include "base/checked.h"
 
@@ -42,10 +46,11 @@ static bool arrives(const spad__action *a) {
  * of older phases stand in front of it, and `number` is an action after all of them. */
 static spad_status is_complete(spad__order *o, int32_t object, int32_t number, int64_t phase,
                                int32_t point, bool *complete, spad_error *error) {
-    const int32_t end = spad__causes_phase(&o->model, object, phase);
+    const int32_t end = spad__happens_before_phase(&o->execution_order, object, phase);
     *complete = false;
     if (end >= 0 && o->events.objects.items[object].count >= MANY_CONTRIBUTIONS) {
-        const spad_status status = spad__causes_before(&o->model, end, point, complete, error);
+        const spad_status status =
+            spad__ordered_before(&o->execution_order, end, point, complete, error);
         if (status != SPAD_OK || *complete) return status;
     }
     *complete = true;
@@ -53,7 +58,8 @@ static spad_status is_complete(spad__order *o, int32_t object, int32_t number, i
         const spad__action *a = spad__order_action(o, object, i);
         if (!contributes(a) || a->phase > phase) continue;
         if (a->phase < phase) break;
-        const spad_status status = spad__causes_before(&o->model, a->point, point, complete, error);
+        const spad_status status =
+            spad__ordered_before(&o->execution_order, a->point, point, complete, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -75,7 +81,7 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
         &finding, barrier ? SPAD_FINDING_MIXED_BARRIER : SPAD_FINDING_MIXED_PHASES,
         "%s may come before %s %lld of %s is complete, and would count for it; let it wait "
         "for that first, or check the count",
-        text.event, barrier ? "round" : "phase", (long long)(a->phase - 1), text.object);
+        text.event, barrier ? "round" : "phase", (long long)(a->phase - 2), text.object);
     if (a->kind == SPAD__ACTION_EXPECT) {
         spad_note *note = spad__finding_add_note(
             &finding,
@@ -106,7 +112,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
         }
         if (b->kind != SPAD__ACTION_PARITY || b->phase != a->phase - 1) continue;
         const spad_status status =
-            spad__causes_before(&o->model, b->point, a->point, &before, error);
+            spad__ordered_before(&o->execution_order, b->point, a->point, &before, error);
         if (status != SPAD_OK) return status;
     }
     if (before) return SPAD_OK;
@@ -116,7 +122,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
         &finding, SPAD_FINDING_UNWATCHED_PHASE,
         "%s may come before anything has waited for phase %lld of %s; the ISA requires a wait in "
         "between",
-        text.event, (long long)(a->phase - 1), text.object);
+        text.event, (long long)(a->phase - 2), text.object);
     return spad__order_find_at(o, &finding, a, NULL, error);
 }
 
@@ -163,7 +169,7 @@ static spad_status is_before(spad__order *o, const spad__action *a, const spad__
                              bool *before, spad_error *error) {
     *before = a < b;
     if (a->point == b->point) return SPAD_OK;
-    return spad__causes_before(&o->model, a->point, b->point, before, error);
+    return spad__ordered_before(&o->execution_order, a->point, b->point, before, error);
 }
 
 /* Adds the expectations or deliveries that no arrival of the phase comes after. */
@@ -248,7 +254,7 @@ static spad_status find_late(spad__order *o, const spad__action *a, int64_t byte
             &finding, SPAD_FINDING_MIXED_PHASES,
             "%s may come before phase %s of %s is complete or after it: %s bytes more "
             "are delivered than expected; expect them, or check the amounts",
-            text.event, spad__grouped(a->phase).text, text.object,
+            text.event, spad__grouped(a->phase - 1).text, text.object,
             spad__grouped(-spad__max(bytes, -INT64_MAX)).text);
     }
     return spad__order_find_at(o, &finding, a, NULL, error);
@@ -287,7 +293,7 @@ static span phase_from(const spad__order *o, int32_t object, int32_t first) {
 
 /* Is it a phase at which not all arrive before the life ends? */
 static bool lacks_arrivals(const spad__order *o, span s) {
-    const spad__sync_object *last = &o->machine.objects[s.object].sync;
+    const spad__sync_object *last = &o->executor.objects[s.object].sync;
     const int64_t phase = spad__order_action(o, s.object, s.first)->phase;
     if (s.end == spad__order_action_count(o, s.object))
         return phase > last->phase && last->value > 0;
@@ -320,8 +326,8 @@ static spad_status find_drawn_wait(spad__order *o, spad_finding *finding, const 
 
 static spad_status check_parity(spad__order *o, int32_t object, int32_t number, spad_error *error) {
     const spad__action *a = spad__order_action(o, object, number);
-    const int32_t next = spad__causes_phase(&o->model, object, a->phase + 1);
-    const int32_t reached = o->net.points.items[a->point].previous;
+    const int32_t next = spad__happens_before_phase(&o->execution_order, object, a->phase + 1);
+    const int32_t reached = o->graph.points.items[a->point].previous;
     bool before;
     spad_status status = is_complete(o, object, number, a->phase - 1, reached, &before, error);
     if (status != SPAD_OK) return status;
@@ -333,21 +339,21 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
             &finding, SPAD_FINDING_STALE_PARITY,
             "%s may pass too early: it is for phase %lld of %s, and until phase %lld is complete "
             "the parity is the same; wait for each phase, and change the parity with it",
-            text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
+            text.event, (long long)(a->phase - 1), text.object, (long long)(a->phase - 2));
         return find_drawn_wait(o, &finding, a, error);
     }
     if (next < 0) return SPAD_OK;
-    status = spad__causes_before(&o->model, a->point, next, &before, error);
+    status = spad__ordered_before(&o->execution_order, a->point, next, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
     if (a->phase == 0) {
         spad__finding_init(
             &finding, SPAD_FINDING_STALE_PARITY,
-            "%s passes immediately if it comes before phase 1 of %s is complete, and waits for "
-            "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
+            "%s passes immediately if it comes before phase 0 of %s is complete, and waits for "
+            "phase 1 if it comes later: with parity 1 it does not wait for phase 0",
             text.event, text.object);
     } else {
-        spad__describe_lapped(&finding, &text, a->phase + 1, true);
+        spad__describe_lapped(&finding, &text, a->phase, true);
     }
     return find_drawn_wait(o, &finding, a, error);
 }
@@ -369,7 +375,7 @@ static spad_status check_next_life(spad__order *o, const spad__action *end,
                                    const spad__action *init, spad_error *error) {
     bool before = true;
     const spad_status status =
-        spad__causes_before(&o->model, end->point, init->point, &before, error);
+        spad__ordered_before(&o->execution_order, end->point, init->point, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
     return find_beside_life(o, init, "before", "invalidated; a barrier in between orders them", end,
@@ -378,10 +384,11 @@ static spad_status check_next_life(spad__order *o, const spad__action *end,
 
 static spad_status check_after_init(spad__order *o, const spad__action *init, const spad__action *a,
                                     spad_error *error) {
-    const int32_t previous = o->net.points.items[a->point].previous;
+    const int32_t previous = o->graph.points.items[a->point].previous;
     const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
     bool before = true;
-    const spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
+    const spad_status status =
+        spad__ordered_before(&o->execution_order, init->point, reached, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
     return find_beside_life(o, a, "before", "initialised; a barrier in between orders them", init,
@@ -392,7 +399,7 @@ static spad_status check_before_end(spad__order *o, const spad__action *use,
                                     const spad__action *end, spad_error *error) {
     bool before = true;
     const spad_status status =
-        spad__causes_before(&o->model, use->point, end->point, &before, error);
+        spad__ordered_before(&o->execution_order, use->point, end->point, &before, error);
     if (status != SPAD_OK || before) return status;
     /* No wait depends on an arrival that may be late: it would be late itself. */
     if (use->kind == SPAD__ACTION_PARITY) o->open = true;
@@ -443,7 +450,7 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
         if (a->kind != SPAD__ACTION_SIGNAL) continue;
         bool after;
         const spad_status status =
-            spad__causes_before(&o->model, take->point, a->point, &after, error);
+            spad__ordered_before(&o->execution_order, take->point, a->point, &after, error);
         if (status != SPAD_OK) return status;
         if (!after && !spad__add(*sum, a->amount, sum)) *sum = INT64_MAX;
     }
@@ -455,13 +462,14 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
 static spad_status check_early(spad__order *o, int32_t object, int32_t number, int32_t after,
                                spad_error *error) {
     const spad__action *b = spad__order_action(o, object, number);
-    const int32_t reached = o->net.points.items[b->point].previous;
+    const int32_t reached = o->graph.points.items[b->point].previous;
     for (int32_t i = after - 1; i >= 0; i--) {
         const spad__action *a = spad__order_action(o, object, i);
         if (a->kind != SPAD__ACTION_TAKE) continue;
         bool before;
         int64_t sum = 0;
-        spad_status status = spad__causes_before(&o->model, a->point, reached, &before, error);
+        spad_status status =
+            spad__ordered_before(&o->execution_order, a->point, reached, &before, error);
         if (status != SPAD_OK || before) return status; /* older takes are further away */
         status = sum_without(o, a, &sum, error);
         if (status != SPAD_OK) return status;
@@ -488,7 +496,8 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
             const spad__action *b = spad__order_action(o, object, j);
             bool before = true;
             if (b->kind == SPAD__ACTION_WAIT) {
-                status = spad__causes_before(&o->model, b->point, a->point, &before, error);
+                status =
+                    spad__ordered_before(&o->execution_order, b->point, a->point, &before, error);
             }
             if (status == SPAD_OK && !before) status = find_takers(o, b, a, error);
         }
@@ -550,7 +559,7 @@ static bool adds_to_sync(const spad_kernel *kernel, const spad_statement *s, int
 
 /* Is there a statement in a loop that contributes to the object, and that this shape is too short
  * for: none of its events is there? */
-static bool waits_for_more_rounds(const spad__order *o, int32_t sync) {
+static bool waits_for_more_phases(const spad__order *o, int32_t sync) {
     const spad_kernel *kernel = o->events.kernel;
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(kernel, i);
@@ -569,7 +578,7 @@ static bool waits_for_more_rounds(const spad__order *o, int32_t sync) {
  * never completed a round was not used as it is meant, unless the rest of its first round comes
  * with tiles that this shape does not have; and bytes that are missing may still be under way. */
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
-    const spad__sync_object *s = &o->machine.objects[object].sync;
+    const spad__sync_object *s = &o->executor.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
     const int32_t count = spad__order_action_count(o, object);
     if (count == 0) return SPAD_OK;
@@ -585,13 +594,13 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
             "kernel finds what is left",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0 && first &&
-               !waits_for_more_rounds(o, row->sync)) {
+               !waits_for_more_phases(o, row->sync)) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends with %lld of %lld contributions to a round that is never completed",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               ((s->value != s->count && first && !waits_for_more_rounds(o, row->sync)) ||
+               ((s->value != s->count && first && !waits_for_more_phases(o, row->sync)) ||
                 s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
                            "%s ends with a phase that lacks %s of %s arrivals and %s bytes",
@@ -603,29 +612,99 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     return spad__order_find_at(o, &finding, last, NULL, error);
 }
 
+/* Is the memory of a block that has ended given to another one? */
+static bool blocks_share(const spad__order *o) {
+    return spad_kernel_get_target(o->events.kernel)->max_groups > 0;
+}
+
+/* A copy of threads (cp.async) that nothing waits for: it writes to its own block, where nothing
+ * reads it any more. */
+static bool is_abandoned_copy(const spad__order *o, const spad__event *event) {
+    return blocks_share(o) && event->completion_count == 0 && !spad__is_async(o, event);
+}
+
+static spad_status report_abandoned(spad__order *o, int32_t number, const char *tensor,
+                                    spad_error *error) {
+    char text[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    spad__event_phrase(&o->events, &o->events.items.items[number], text);
+    spad__finding_init(&finding, SPAD_FINDING_UNFINISHED,
+                       "%s writes %s, and nothing waits for it or reads that: leave it out", text,
+                       tensor);
+    finding.severity = SPAD_SEVERITY_ADVICE;
+    spad__finding_set_names(&finding, tensor, NULL);
+    return spad__order_find(o, &finding, number, -1, error);
+}
+
+/* Where blocks share a unit of the chip, the memory of a block that has ended goes to another one,
+ * and nothing in the PTX ISA keeps it for operations that still run. CUTLASS's sm_90 epilogue waits
+ * for its last stores (tma_store_wait<0>). Elsewhere the next kernel may come too early. */
+static spad_status report_unfinished(spad__order *o, int32_t number, const char *tensor,
+                                     spad_error *error) {
+    const bool shared = blocks_share(o);
+    char text[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    spad__event_phrase(&o->events, &o->events.items.items[number], text);
+    spad__finding_init(&finding, SPAD_FINDING_UNFINISHED,
+                       shared ? "nothing waits until %s is done with %s; the block may end before "
+                                "it, and its memory goes to another block: wait for it"
+                              : "nothing waits until %s is done with %s; the kernel may end before "
+                                "it",
+                       text, tensor);
+    if (!shared) finding.severity = SPAD_SEVERITY_WARNING;
+    spad__finding_set_names(&finding, tensor, NULL);
+    return spad__order_find(o, &finding, number, -1, error);
+}
+
+/* Is a point over before an agent has ended? The points without an event are the begins and ends
+ * of agents. */
+static spad_status is_awaited(spad__order *o, const uint8_t *marks, int32_t point, bool *awaited,
+                              spad_error *error) {
+    *awaited = marks[point] == SPAD__AWAITED_SURELY;
+    if (marks[point] != SPAD__AWAITED_PERHAPS) return SPAD_OK;
+    for (size_t p = 0; p < o->graph.points.count && !*awaited; p++) {
+        if (o->graph.points.items[p].event >= 0) continue;
+        const spad_status status =
+            spad__ordered_before(&o->execution_order, point, (int32_t)p, awaited, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
+}
+
 /* An operation on a unit whose use of on-chip bytes nothing waits for. */
-static spad_status find_unfinished(spad__order *o, int32_t number, spad_error *error) {
+static spad_status find_unfinished(spad__order *o, int32_t number, const uint8_t *marks,
+                                   spad_error *error) {
     const spad__event *event = &o->events.items.items[number];
-    const int32_t start = o->net.start[number];
+    const int32_t start = o->graph.start[number];
     const spad_target *target = spad_kernel_get_target(o->events.kernel);
-    const bool done = spad__causes_awaited(&o->model, start + 2, -1);
-    const bool read = done || spad__causes_awaited(&o->model, start + 1, start + 2);
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &o->events.accesses.items[event->first_access + i];
         const spad_kernel_tensor *tensor =
             spad_kernel_get_tensor(o->events.kernel, (size_t)access->tensor);
         const bool writes = (access->kind & SPAD_ACCESS_WRITE) != 0;
-        if (target->spaces[tensor->space].off_chip || (writes ? done : read)) continue;
-        char text[SPAD__PHRASE_MAX];
-        spad__event_phrase(&o->events, event, text);
-        spad_finding finding;
-        spad__finding_init(&finding, SPAD_FINDING_UNFINISHED,
-                           "nothing waits until %s is done with %s; the kernel may end before it",
-                           text, tensor->name);
-        spad__finding_set_names(&finding, tensor->name, NULL);
-        return spad__order_find(o, &finding, number, -1, error);
+        bool awaited = true;
+        if (target->spaces[tensor->space].off_chip) continue;
+        const spad_status status = is_awaited(o, marks, start + (writes ? 2 : 1), &awaited, error);
+        if (status != SPAD_OK) return status;
+        if (!awaited && writes && is_abandoned_copy(o, event))
+            return report_abandoned(o, number, tensor->name, error);
+        if (!awaited) return report_unfinished(o, number, tensor->name, error);
     }
     return SPAD_OK;
+}
+
+static spad_status find_all_unfinished(spad__order *o, spad_error *error) {
+    const size_t count = (size_t)o->execution_order.points + 1;
+    uint8_t *marks = spad__new_array(&o->graph.host, count, sizeof *marks);
+    if (marks == NULL) return spad__fail_host_memory(error);
+    spad__happens_before_mark_awaited(&o->execution_order, !blocks_share(o), marks);
+    spad_status status = SPAD_OK;
+    for (int32_t i = 0; i < (int32_t)o->events.items.count && status == SPAD_OK; i++) {
+        if (o->events.items.items[i].kind != SPAD_WALK_OPERATION || o->graph.start[i] < 0) continue;
+        status = find_unfinished(o, i, marks, error);
+    }
+    spad__free(&o->graph.host, marks, count);
+    return status;
 }
 
 spad_status spad__find_leftovers(spad__order *o, spad_error *error) {
@@ -633,10 +712,5 @@ spad_status spad__find_leftovers(spad__order *o, spad_error *error) {
         const spad_status status = find_leftover(o, object, error);
         if (status != SPAD_OK) return status;
     }
-    for (int32_t i = 0; i < (int32_t)o->events.items.count; i++) {
-        if (o->events.items.items[i].kind != SPAD_WALK_OPERATION || o->net.start[i] < 0) continue;
-        const spad_status status = find_unfinished(o, i, error);
-        if (status != SPAD_OK) return status;
-    }
-    return SPAD_OK;
+    return find_all_unfinished(o, error);
 }

@@ -16,6 +16,11 @@
  * An ordered pair of a generic and an async access also needs a proxy fence on the way
  * (PTX ISA, "Async Proxy"), and accesses to memory that has another kind of fence (registers that
  * wgmma uses, tensor memory) need that one, if a unit of the kernel asks for it.
+ *
+ * Where only the device knows which bytes an access touches, its pairs leave the verdict open. They
+ * must not hide a certain race: such a write would be compared in place of the one before it. So
+ * the storages are swept without these accesses first, then with all of them for the pairs that
+ * have one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +28,12 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "check/cells.h"
-#include "check/fences.h"
-#include "check/held.h"
-#include "check/order.h"
-#include "check/others.h"
-#include "check/spreads.h"
+#include "check/mbarrier_storage.h"
+#include "check/order_pass.h"
 #include "kernel/kernel.h"
+#include "order/fences.h"
+#include "order/non_elected.h"
+#include "order/thread_maps.h"
 
 static const char threads_unknown[] =
     "a sync of threads may be missing: which of them accesses which bytes is not known";
@@ -49,6 +54,8 @@ typedef struct pair {
 
 typedef struct sweep {
     spad__order *order;
+    int64_t visits;   /* of cells, for looks at the clock */
+    bool late;        /* time was up: no more visits */
     int32_t *event;   /* per access */
     int32_t *numbers; /* accesses by storage, then as they start */
     int32_t *shapes;
@@ -57,10 +64,12 @@ typedef struct sweep {
     int32_t *compared;            /* per access: the newest one that it was compared with */
     bool *fed;                    /* per access: what it reads was there before, in the run */
     SPAD_ARRAY(pair) reported;
-    SPAD_ARRAY(spad__edge) mild;   /* accesses that only a warning is due to, found at the end */
-    SPAD_ARRAY(spad__edge) doubts; /* the same: threads may have to meet between them */
+    SPAD_ARRAY(spad__edge)
+    warning_only; /* pairs of accesses, reported at the end unless they got an error */
+    SPAD_ARRAY(spad__edge) unresolved; /* pairs of accesses that may lack a barrier; the same */
     spad__fences fences;
-    spad__spreads spreads;
+    spad__thread_maps maps;
+    bool open; /* pairs with an access that may touch other bytes, not those without one */
     uint64_t chip_spaces; /* that are on the chip */
 } sweep;
 
@@ -78,6 +87,11 @@ static const spad_walk_access *access_at(const sweep *s, int32_t access) {
 
 static bool writes(const sweep *s, int32_t access) {
     return (access_at(s, access)->kind & SPAD_ACCESS_WRITE) != 0;
+}
+
+/* Does only the device know which bytes it touches? */
+static bool is_possible_touch(const sweep *s, int32_t access) {
+    return (access_at(s, access)->kind & SPAD_ACCESS_MAY) != 0;
 }
 
 static bool is_life(const spad__event *event) {
@@ -100,7 +114,7 @@ static bool is_reported(const sweep *s, int32_t x, int32_t y) {
 /* A pair for race_report.c, which is reported once. */
 static spad_status report_race(sweep *s, int32_t x, int32_t y, spad__clash *clash,
                                spad_error *error) {
-    if (!spad__array_reserve(&s->order->net.host, &s->reported, 1)) {
+    if (!spad__array_reserve(&s->order->graph.host, &s->reported, 1)) {
         return spad__fail_host_memory(error);
     }
     s->reported.items[s->reported.count++] =
@@ -136,9 +150,9 @@ static size_t space_of_access(const sweep *s, int32_t access) {
 }
 
 /* Is there such a warning about the statements of x and y? */
-static bool is_mild(const sweep *s, int32_t x, int32_t y) {
-    for (size_t i = 0; i < s->mild.count; i++) {
-        const spad__edge *p = &s->mild.items[i];
+static bool is_warning_only(const sweep *s, int32_t x, int32_t y) {
+    for (size_t i = 0; i < s->warning_only.count; i++) {
+        const spad__edge *p = &s->warning_only.items[i];
         if (event_of_access(s, p->from)->statement == event_of_access(s, x)->statement &&
             event_of_access(s, p->to)->statement == event_of_access(s, y)->statement) {
             return true;
@@ -147,18 +161,41 @@ static bool is_mild(const sweep *s, int32_t x, int32_t y) {
     return false;
 }
 
+/* A fence is on the way from a write to the async proxy: is one of them by the agent that wrote?
+ * PyTorch puts it there (pytorch/ao pull request 4278), NVIDIA's TransformerEngine does not (pull
+ * request 2695), so its absence is advice. */
+static spad_status advise_writer_fence(sweep *s, int32_t x, int32_t y, const spad__fence_pair *ends,
+                                       spad_error *error) {
+    const spad__event *a = event_of_access(s, x);
+    const spad__event *b = event_of_access(s, y);
+    const spad__run *run = s->order->run;
+    if (!run->shown || run->options->no_advice || !writes(s, x) || s->open) return SPAD_OK;
+    if (spad__is_async(s->order, a) || !spad__is_async(s->order, b)) return SPAD_OK;
+    const spad__fence_need need = {
+        .fence = -1, .spaces = UINT64_C(1) << ends->space, .agent = a->agent};
+    if ((s->fences.proxy_spaces & need.spaces) == 0 || a->agent == b->agent) return SPAD_OK;
+    bool own;
+    const spad_status status =
+        spad__fences_between(&s->fences, &need, ends->from, ends->to, &own, error);
+    if (status != SPAD_OK || own) return status;
+    const spad__clash clash = {
+        .order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}};
+    return spad__report_writer_fence(&clash, error);
+}
+
 /* Between an access of threads and one through the async proxy. */
 static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, const spad__fence_pair *ends,
                                      spad_error *error) {
     bool lacking;
-    if (!writes(s, x) && is_mild(s, x, y)) return SPAD_OK;
+    if (!writes(s, x) && is_warning_only(s, x, y)) return SPAD_OK;
     const spad_status status = spad__fences_lack_proxy(&s->fences, ends, &lacking, error);
-    if (status != SPAD_OK || !lacking) return status;
+    if (status != SPAD_OK) return status;
+    if (!lacking) return advise_writer_fence(s, x, y, ends, error);
     if (writes(s, x)) return find_missing_fence(s, x, y, NULL, error);
-    if (!spad__array_reserve(&s->order->net.host, &s->mild, 1)) {
+    if (!spad__array_reserve(&s->order->graph.host, &s->warning_only, 1)) {
         return spad__fail_host_memory(error);
     }
-    s->mild.items[s->mild.count++] = (spad__edge){x, y};
+    s->warning_only.items[s->warning_only.count++] = (spad__edge){x, y};
     return SPAD_OK;
 }
 
@@ -175,9 +212,9 @@ static spad_status check_fences(sweep *s, int32_t x, int32_t y, int32_t from, in
 }
 
 /* Warnings about statements that nothing worse was found about. */
-static spad_status report_mild(sweep *s, spad_error *error) {
-    for (size_t i = 0; i < s->mild.count; i++) {
-        const spad__edge p = s->mild.items[i];
+static spad_status report_warning_only(sweep *s, spad_error *error) {
+    for (size_t i = 0; i < s->warning_only.count; i++) {
+        const spad__edge p = s->warning_only.items[i];
         if (is_reported(s, p.from, p.to)) continue;
         const spad_status status = find_missing_fence(s, p.from, p.to, NULL, error);
         if (status != SPAD_OK) return status;
@@ -185,13 +222,15 @@ static spad_status report_mild(sweep *s, spad_error *error) {
     return SPAD_OK;
 }
 
-/* An mbarrier is initialised through the generic proxy; bytes are delivered to it through the
- * other one. */
+/* An mbarrier is initialised by a thread, and a copy delivers bytes to it. The copy accesses its
+ * mbarrier through the generic proxy [PTX ISA 9.4, cp.async.bulk], also on chips sold before
+ * (NVIDIA/cccl pull request 5102), so that no fence is needed, and a missing one is only advice:
+ * older texts asked for it. */
 static spad_status check_init_fence(sweep *s, const spad__action *init, const spad__action *a,
                                     spad_error *error) {
     spad__order *o = s->order;
-    const int32_t begin = o->net.points.items[init->point].event;
-    const int32_t event = o->net.points.items[a->point].event;
+    const int32_t begin = o->graph.points.items[init->point].event;
+    const int32_t event = o->graph.points.items[a->point].event;
     const spad__fence_need need = {
         .fence = -1, .spaces = s->chip_spaces, .agent = -1, .init = true};
     if (!spad__is_async(o, &o->events.items.items[event])) return SPAD_OK;
@@ -205,22 +244,24 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     spad__object_phrase(&o->events, a->object, name);
     spad_finding finding;
     spad__finding_init(
-        &finding, SPAD_FINDING_MISSING_FENCE,
+        &finding, SPAD_FINDING_INIT_FENCE,
         "%s delivers to %s through the async proxy, and no fence comes between it and the "
         "init",
         text, name);
     spad__finding_set_names(&finding, name, NULL);
-    spad__finding_add_note(&finding, "add `fence` after the init of %s", name);
+    spad__finding_add_note(
+        &finding, "%s is initialised here: add `fence mbarrier` or `fence` after it", name);
     return spad__order_find(o, &finding, event, begin, error);
 }
 
 static spad_status check_init_fences(sweep *s, spad_error *error) {
     const spad__order *o = s->order;
+    if (!o->run->shown || o->run->options->no_advice) return SPAD_OK;
     for (size_t object = 0; object < o->events.objects.count; object++) {
         const spad__action *init = NULL; /* delivered before that: another finding */
         if (o->events.objects.items[object].kind != SPAD_SYNC_MBARRIER) continue;
         for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
-            const spad__action *a = &o->net.actions.items[o->actions[i]];
+            const spad__action *a = &o->graph.actions.items[o->actions[i]];
             if (a->kind == SPAD__ACTION_INIT) init = a;
             if (a->kind != SPAD__ACTION_DELIVER || init == NULL) continue;
             const spad_status status = check_init_fence(s, init, a, error);
@@ -266,50 +307,51 @@ static void list_chip_spaces(sweep *s) {
 
 /* ---- pairs ------------------------------------------------------------------------- */
 
-/* The elected threads are in order; are the others of their agents? */
+/* The elected threads are in order; are the non-elected threads of their agents? */
 static spad_status compare_threads(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
-    if (o->model.others == NULL || is_reported(s, x, y)) return SPAD_OK;
+    if (o->execution_order.non_elected == NULL || is_reported(s, x, y)) return SPAD_OK;
     if (is_life(event_of_access(s, x)) || is_life(event_of_access(s, y))) return SPAD_OK;
-    if (!spad__others_share(o->events.kernel, access_at(s, y)->tensor)) return SPAD_OK;
+    if (!spad__non_elected_share(o->events.kernel, access_at(s, y)->tensor)) return SPAD_OK;
     bool ordered;
-    spad_status status =
-        spad__others_ordered(o->visible, s->event[x], writes(s, x), s->event[y], &ordered, error);
+    spad_status status = spad__non_elected_ordered(o->visible, s->event[x], writes(s, x),
+                                                   s->event[y], &ordered, error);
     if (status != SPAD_OK || ordered) return status;
     spad__clash clash;
     status = report_race(s, x, y, &clash, error);
     return status == SPAD_OK ? spad__report_threads(&clash, error) : status;
 }
 
-/* One thread of an agent is in order; have its threads met, where that is needed? */
-static spad_status compare_spreads(sweep *s, int32_t x, int32_t y, spad_error *error) {
+/* Ordered for one thread of the agent: is a barrier for the others missing? */
+static spad_status compare_thread_maps(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__clash clash = {.order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}};
-    spad__meeting lack;
-    if (s->spreads.met == NULL || is_life(event_of_access(s, x)) ||
+    spad__barrier_need lack;
+    if (s->maps.of_row == NULL || is_life(event_of_access(s, x)) ||
         is_life(event_of_access(s, y))) {
         return SPAD_OK;
     }
-    spad_status status = spad__spreads_lack(&s->spreads, &clash, &lack, error);
-    if (status != SPAD_OK || lack == SPAD__MEET_NOT || is_reported(s, x, y)) return status;
-    if (lack == SPAD__MEET_MAYBE) { /* other bytes of these statements may be certain */
-        if (!spad__array_reserve(&s->order->net.host, &s->doubts, 1)) {
+    spad_status status = spad__thread_maps_lack(&s->maps, &clash, &lack, error);
+    if (status != SPAD_OK || lack == SPAD__BARRIER_NOT_NEEDED || is_reported(s, x, y))
+        return status;
+    if (lack == SPAD__BARRIER_MAYBE_NEEDED) { /* other bytes of these statements may be certain */
+        if (!spad__array_reserve(&s->order->graph.host, &s->unresolved, 1)) {
             return spad__fail_host_memory(error);
         }
-        s->doubts.items[s->doubts.count++] = (spad__edge){x, y};
+        s->unresolved.items[s->unresolved.count++] = (spad__edge){x, y};
         return SPAD_OK;
     }
     status = report_race(s, x, y, &clash, error);
-    return status == SPAD_OK ? spad__report_meeting(&clash, true, error) : status;
+    return status == SPAD_OK ? spad__report_missing_barrier(&clash, true, error) : status;
 }
 
-static spad_status report_doubts(sweep *s, spad_error *error) {
-    for (size_t i = 0; i < s->doubts.count; i++) {
-        const spad__edge p = s->doubts.items[i];
+static spad_status report_unresolved(sweep *s, spad_error *error) {
+    for (size_t i = 0; i < s->unresolved.count; i++) {
+        const spad__edge p = s->unresolved.items[i];
         spad__clash clash;
         if (is_reported(s, p.from, p.to)) continue;
         s->order->run->gap = threads_unknown;
         spad_status status = report_race(s, p.from, p.to, &clash, error);
-        if (status == SPAD_OK) status = spad__report_meeting(&clash, false, error);
+        if (status == SPAD_OK) status = spad__report_missing_barrier(&clash, false, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -317,33 +359,47 @@ static spad_status report_doubts(sweep *s, spad_error *error) {
 
 static spad_status compare_in_agent(sweep *s, int32_t x, int32_t y, spad_error *error) {
     const spad_status status = compare_threads(s, x, y, error);
-    return status == SPAD_OK ? compare_spreads(s, x, y, error) : status;
+    return status == SPAD_OK ? compare_thread_maps(s, x, y, error) : status;
+}
+
+/* Is an access the `alloc` or `free` of tensor memory? What uses tensor memory is complete before
+ * those who waited for it go on. So an allocation needs an order of the execution, not of memory: a
+ * relaxed barrier is enough. */
+static bool is_tensor_memory_life(const sweep *s, int32_t access) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    const spad_walk_kind kind = event_of_access(s, access)->kind;
+    if (kind != SPAD_WALK_ALLOC && kind != SPAD_WALK_FREE) return false;
+    const spad_kernel_tensor *tensor =
+        spad_kernel_get_tensor(kernel, (size_t)access_at(s, access)->tensor);
+    return spad_kernel_get_target(kernel)->spaces[tensor->space].power_of_two;
 }
 
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
     if (x < 0 || s->event[x] == s->event[y] || s->compared[x] == y) return SPAD_OK;
+    if (s->open != (is_possible_touch(s, x) || is_possible_touch(s, y))) return SPAD_OK;
     s->compared[x] = y;
     const spad__event *a = event_of_access(s, x);
     const spad__event *b = event_of_access(s, y);
-    const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
+    const bool in_step = o->graph.start[s->event[x]] < 0 && o->graph.start[s->event[y]] < 0;
     if (is_reported(s, x, y)) return SPAD_OK;
     if (in_step && a->agent == b->agent) return compare_in_agent(s, x, y, error);
-    const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));
-    const int32_t to = spad__net_first(&o->net, s->event[y]);
+    const int32_t from = spad__event_graph_last(&o->graph, s->event[x], writes(s, x));
+    const int32_t to = spad__event_graph_first(&o->graph, s->event[y]);
     bool before = false;
-    spad_status status = spad__causes_before(o->visible, from, to, &before, error);
+    spad_status status = spad__ordered_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
     if (before) {
         status = compare_in_agent(s, x, y, error);
         return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
     }
     bool executed = false;
-    if (o->visible != &o->model) {
-        status = spad__causes_before(&o->model, from, to, &executed, error);
+    if (o->visible != &o->execution_order) {
+        status = spad__ordered_before(&o->execution_order, from, to, &executed, error);
         if (status != SPAD_OK) return status;
     }
+    if (executed && (is_tensor_memory_life(s, x) || is_tensor_memory_life(s, y))) return SPAD_OK;
     return find_race(s, x, y, executed, error);
 }
 
@@ -356,12 +412,36 @@ static bool has_its_tile(const sweep *s, int32_t y, const cell *c) {
 }
 
 /* Accesses that need no order among themselves. */
-typedef enum access_class { CLASS_READ, CLASS_ADD, CLASS_ADD_ASYNC, CLASS_WRITE } access_class;
+typedef enum access_class {
+    CLASS_READ,
+    CLASS_ADD,
+    CLASS_ADD_ASYNC,
+    CLASS_AGREED,
+    CLASS_WRITE
+} access_class;
 
 static access_class class_of_access(const sweep *s, int32_t access) {
     if (!writes(s, access)) return CLASS_READ;
+    if ((access_at(s, access)->kind & SPAD_ACCESS_AGREED) != 0) return CLASS_AGREED;
     if ((access_at(s, access)->kind & SPAD_ACCESS_ADD) != SPAD_ACCESS_ADD) return CLASS_WRITE;
     return spad__is_async(s->order, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
+}
+
+/* Two writes of one value: either may come last, which is a warning. */
+static spad_status compare_agreed(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    const spad__order *o = s->order;
+    const spad__event *a = event_of_access(s, x), *b = event_of_access(s, y);
+    bool before = a->agent == b->agent && a->unit < 0 && b->unit < 0;
+    if (s->open || s->event[x] == s->event[y] || is_reported(s, x, y)) return SPAD_OK;
+    if (!before) {
+        const int32_t from = spad__event_graph_last(&o->graph, s->event[x], true);
+        const int32_t to = spad__event_graph_first(&o->graph, s->event[y]);
+        const spad_status status = spad__ordered_before(o->visible, from, to, &before, error);
+        if (status != SPAD_OK) return status;
+    }
+    const spad__clash clash = {
+        .order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}};
+    return before ? SPAD_OK : spad__report_same_value(&clash, error);
 }
 
 static spad_status compare_group(sweep *s, int32_t group, int32_t y, spad_error *error) {
@@ -390,8 +470,10 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
         c->group = -1;
     }
     if (status == SPAD_OK) status = compare_group(s, c->before, y, error);
+    if (status == SPAD_OK && own == CLASS_AGREED && c->group >= 0)
+        status = compare_agreed(s, s->older.items[c->group].from, y, error);
     if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&s->order->net.host, &s->older, 1)) {
+    if (!spad__array_reserve(&s->order->graph.host, &s->older, 1)) {
         return spad__fail_host_memory(error);
     }
     s->older.items[s->older.count] = (spad__edge){y, c->group};
@@ -402,8 +484,18 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
 
 /* ---- storages ---------------------------------------------------------------------- */
 
+enum { VISITS_A_LOOK = 256 }; /* at the clock: a visit may take a run over the graph */
+
+static bool is_out_of_time(sweep *s) {
+    if (!s->late && s->visits++ % VISITS_A_LOOK == VISITS_A_LOOK - 1) {
+        s->late = spad__is_late(s->order->run);
+        if (s->late) s->order->run->gap = spad__time_is_up;
+    }
+    return s->late;
+}
+
 static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_error *error) {
-    const spad_host *host = &s->order->net.host;
+    const spad_host *host = &s->order->graph.host;
     spad__cells cells;
     bool too_many;
     spad_status status = spad__cells_make(&cells, host, s->order->events.accesses.items,
@@ -417,10 +509,12 @@ static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_erro
         for (int32_t i = 0; i < cells.count && status == SPAD_OK; i++) {
             s->cells.items[i] = (cell){-1, -1, -1, -1};
         }
-        for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+        for (size_t i = 0; i < count && status == SPAD_OK && !s->late; i++) {
+            if (!s->open && is_possible_touch(s, s->numbers[first + i])) continue;
             const size_t shape = (size_t)s->shapes[i];
             const size_t from = shape > 0 ? cells.ends.items[shape - 1] : 0;
             for (size_t c = from; c < cells.ends.items[shape] && status == SPAD_OK; c++) {
+                if (is_out_of_time(s)) break;
                 cell *touched = &s->cells.items[cells.touched.items[c]];
                 status = visit(s, s->numbers[first + i], touched, error);
             }
@@ -448,11 +542,11 @@ static int compare_started(const void *left, const void *right) {
 static bool sort_accesses(sweep *s) {
     const spad__order *o = s->order;
     const size_t count = o->events.accesses.count;
-    started *all = spad__new_array(&o->net.host, count + 1, sizeof *all);
+    started *all = spad__new_array(&o->graph.host, count + 1, sizeof *all);
     if (all == NULL) return false;
     for (size_t i = 0; i < o->events.items.count; i++) {
         const spad__event *event = &o->events.items.items[i];
-        const int32_t rank = o->rank[spad__net_first(&o->net, (int32_t)i)];
+        const int32_t rank = o->rank[spad__event_graph_first(&o->graph, (int32_t)i)];
         for (size_t j = 0; j < event->access_count; j++) {
             const int32_t access = (int32_t)(event->first_access + j);
             s->event[access] = (int32_t)i;
@@ -461,36 +555,56 @@ static bool sort_accesses(sweep *s) {
     }
     if (count > 0) qsort(all, count, sizeof *all, compare_started);
     for (size_t i = 0; i < count; i++) s->numbers[i] = all[i].access;
-    spad__free(&o->net.host, all, (count + 1) * sizeof *all);
+    spad__free(&o->graph.host, all, (count + 1) * sizeof *all);
     return true;
 }
 
-static spad_status sweep_all(sweep *s, spad_error *error) {
+/* Is there a storage with an access that may touch other bytes, among these? */
+static bool has_possible_touch(const sweep *s, size_t first, size_t last) {
+    for (size_t i = first; i < last; i++) {
+        if (is_possible_touch(s, s->numbers[i])) return true;
+    }
+    return false;
+}
+
+static spad_status sweep_storages(sweep *s, spad_error *error) {
     const spad__order *o = s->order;
     const size_t count = o->events.accesses.count;
-    if (!sort_accesses(s)) return spad__fail_host_memory(error);
+    spad_status status = SPAD_OK;
     for (size_t i = 0; i < count; i++) s->compared[i] = -1;
-    list_chip_spaces(s);
-    spad_status status = spad__fences_list(&s->fences, s->order, error);
-    if (status == SPAD_OK) status = spad__spreads_list(&s->spreads, s->order, error);
-    for (size_t first = 0; first < count && status == SPAD_OK;) {
+    for (size_t first = 0; first < count && status == SPAD_OK && !s->late;) {
         size_t last = first + 1;
         const int32_t storage = o->events.storage[s->numbers[first]];
         while (last < count && o->events.storage[s->numbers[last]] == storage) last++;
-        status = sweep_storage(s, first, last - first, error);
+        if (!s->open || has_possible_touch(s, first, last)) {
+            status = sweep_storage(s, first, last - first, error);
+        }
         first = last;
     }
-    if (status == SPAD_OK) status = report_doubts(s, error);
-    if (status == SPAD_OK) status = spad__spreads_find(&s->spreads, s->order, error);
-    if (status == SPAD_OK) status = spad__find_held(s->order, &s->fences, &s->spreads, error);
-    if (status == SPAD_OK) status = report_mild(s, error);
+    return status;
+}
+
+static spad_status sweep_all(sweep *s, spad_error *error) {
+    if (!sort_accesses(s)) return spad__fail_host_memory(error);
+    list_chip_spaces(s);
+    spad_status status = spad__fences_list(&s->fences, s->order, error);
+    if (status == SPAD_OK) status = spad__thread_maps_list(&s->maps, s->order, error);
+    if (status == SPAD_OK) status = sweep_storages(s, error);
+    s->open = true;
+    if (status == SPAD_OK) status = sweep_storages(s, error);
+    if (s->late && status == SPAD_OK) return report_warning_only(s, error); /* what was found */
+    if (status == SPAD_OK) status = report_unresolved(s, error);
+    if (status == SPAD_OK) status = spad__thread_maps_find(&s->maps, s->order, error);
+    if (status == SPAD_OK)
+        status = spad__find_mbarrier_races(s->order, &s->fences, &s->maps, error);
+    if (status == SPAD_OK) status = report_warning_only(s, error);
     if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
 }
 
 spad_status spad__find_races(spad__order *o, spad_error *error) {
     const size_t count = o->events.accesses.count + 1;
-    const spad_host *host = &o->net.host;
+    const spad_host *host = &o->graph.host;
     sweep s = {.order = o, .fences.order = o};
     s.event = spad__new_array(host, count, sizeof *s.event);
     s.numbers = spad__new_array(host, count, sizeof *s.numbers);
@@ -511,9 +625,9 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.cells);
     spad__array_free(host, &s.older);
     spad__array_free(host, &s.reported);
-    spad__array_free(host, &s.mild);
-    spad__array_free(host, &s.doubts);
+    spad__array_free(host, &s.warning_only);
+    spad__array_free(host, &s.unresolved);
     spad__fences_free(&s.fences);
-    spad__spreads_free(&s.spreads, o);
+    spad__thread_maps_free(&s.maps, o);
     return status;
 }

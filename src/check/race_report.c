@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "check/life.h"
-#include "check/order.h"
+#include "check/live_ranges.h"
+#include "check/order_pass.h"
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
@@ -104,8 +104,8 @@ static words words_of_touch(const spad__clash *c, spad__race_touch touch) {
 /* Does an agent bring something to an object? */
 static bool contributes_to(const spad__order *o, int32_t agent, int32_t object) {
     for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
-        const spad__action *a = &o->net.actions.items[o->actions[i]];
-        const int32_t event = o->net.points.items[a->point].event;
+        const spad__action *a = &o->graph.actions.items[o->actions[i]];
+        const int32_t event = o->graph.points.items[a->point].event;
         const bool brings = a->kind == SPAD__ACTION_ENTER || a->kind == SPAD__ACTION_SIGNAL ||
                             a->kind == SPAD__ACTION_ARRIVE || a->kind == SPAD__ACTION_DELIVER;
         if (brings && o->events.items.items[event].agent == agent) return true;
@@ -117,9 +117,9 @@ static bool contributes_to(const spad__order *o, int32_t agent, int32_t object) 
 static int32_t find_handover(const spad__order *o, const spad__event *x, const spad__event *y,
                              int32_t limit) {
     int tries = 16;
-    for (size_t i = o->net.actions.count; i-- > 0 && tries > 0;) {
-        const spad__action *a = &o->net.actions.items[i];
-        const int32_t event = o->net.points.items[a->point].event;
+    for (size_t i = o->graph.actions.count; i-- > 0 && tries > 0;) {
+        const spad__action *a = &o->graph.actions.items[i];
+        const int32_t event = o->graph.points.items[a->point].event;
         const bool waits = a->kind == SPAD__ACTION_LEAVE || a->kind == SPAD__ACTION_WAIT ||
                            a->kind == SPAD__ACTION_TAKE || a->kind == SPAD__ACTION_PARITY;
         if (!waits || a->point >= limit || o->events.items.items[event].agent != y->agent) continue;
@@ -196,7 +196,7 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
     }
     char end[SPAD__PHRASE_MAX];
     describe_end(o, a, end, sizeof end);
-    const int32_t object = find_handover(o, a, b, o->net.step[late.event]);
+    const int32_t object = find_handover(o, a, b, o->graph.step[late.event]);
     char name[SPAD__PHRASE_MAX] = "something";
     if (object >= 0) spad__object_phrase(&o->events, object, name);
     spad__finding_add_note(
@@ -212,6 +212,21 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
 }
 
 /* ---- findings ---------------------------------------------------------------------- */
+
+spad_status spad__find_clash(const spad__clash *c, spad_finding *finding, int32_t late,
+                             int32_t early, spad_error *error) {
+    const spad__race_touch touches[] = {c->first, c->second};
+    bool open = false;
+    for (int i = 0; i < 2; i++) {
+        if (!spad__clash_may_touch(c, touches[i])) continue;
+        const words w = words_of_touch(c, touches[i]);
+        spad__finding_add_note(finding, "only the device knows which bytes of %s %s touches",
+                               w.tile, w.event);
+        open = true;
+    }
+    if (open) spad__leave_open(c->order->run, finding);
+    return spad__order_find(c->order, finding, late, early, error);
+}
 
 /* Adds a finding about `late`, which has to come after `early`. verb: what that one does. */
 static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__race_touch early,
@@ -236,7 +251,7 @@ static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__
     const int32_t events[] = {early.event, late.event};
     const spad_status status = spad__add_witness(c->order, finding, events, 2, error);
     if (status != SPAD_OK) return status;
-    return spad__order_find(c->order, finding, late.event, early.event, error);
+    return spad__find_clash(c, finding, late.event, early.event, error);
 }
 
 static const char *verb_of(const spad__clash *c, spad__race_touch touch) {
@@ -357,6 +372,14 @@ static const char *narrow_fence(const spad_kernel *kernel, size_t space) {
     return NULL;
 }
 
+/* Adds a finding about both touches, with the name of the tensor. */
+static spad_status add_pair(const spad__clash *c, spad_finding *finding, spad_error *error) {
+    const int64_t tensor = access_of(c, c->second)->tensor;
+    const spad_kernel *kernel = c->order->events.kernel;
+    spad__finding_set_names(finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
+    return spad__find_clash(c, finding, c->second.event, c->first.event, error);
+}
+
 spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     const words x = words_of_touch(c, c->first);
     const words y = words_of_touch(c, c->second);
@@ -382,8 +405,34 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     if (!touch_writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
     spad__finding_add_note(&finding, "add %s after %s, before what the other one waits for", fence,
                            x.event);
-    spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
-    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+    return add_pair(c, &finding, error);
+}
+
+spad_status spad__report_writer_fence(const spad__clash *c, spad_error *error) {
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__finding_init(&finding, SPAD_FINDING_WRITER_FENCE,
+                       "%s accesses %s through the async proxy after %s wrote them; another agent "
+                       "fences them, %s does not",
+                       y.event, bytes, x.event, agent_name(c->order, event_of_touch(c, c->first)));
+    spad__finding_add_note(&finding, "move the fence here, before what the other one waits for");
+    return add_pair(c, &finding, error);
+}
+
+spad_status spad__report_same_value(const spad__clash *c, spad_error *error) {
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__finding_init(&finding, SPAD_FINDING_SAME_VALUE,
+                       "%s and %s write %s in either order; both write the same value", x.event,
+                       y.event, bytes);
+    spad__finding_add_note(&finding, "let one of them write, or order the two");
+    return add_pair(c, &finding, error);
 }
 
 spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned when,
@@ -392,7 +441,6 @@ spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned 
     const words y = words_of_touch(c, c->second);
     const spad_kernel *kernel = c->order->events.kernel;
     const char *rule = spad_kernel_get_target(kernel)->fences[fence].name;
-    const int64_t tensor = access_of(c, c->second)->tensor;
     const bool after = when == SPAD_FENCE_AFTER;
     const spad__event *whose = event_of_touch(c, when == SPAD_FENCE_BEFORE ? c->first : c->second);
     const char *word = when == 0 ? "" : after ? " after" : " before";
@@ -411,6 +459,5 @@ spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned 
         spad__finding_add_note(&finding, "add `fence %s%s` before %s%s", rule, word, y.event,
                                after ? ", after its wait" : "");
     }
-    spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
-    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+    return add_pair(c, &finding, error);
 }

@@ -6,9 +6,9 @@
  */
 #include <stdio.h>
 
-#include "check/order.h"
-#include "check/others.h"
+#include "check/order_pass.h"
 #include "kernel/kernel.h"
+#include "order/non_elected.h"
 
 static const spad__event *event_of_clash(const spad__order *o, int32_t event) {
     return &o->events.items.items[event];
@@ -19,7 +19,7 @@ static long long threads_of(const spad__order *o, const spad__event *event) {
 }
 
 static bool is_elected(const spad__order *o, int32_t event) {
-    return o->others.step[event] < 0;
+    return o->non_elected.step[event] < 0;
 }
 
 /* One agent: all threads and the elected one, in either order. */
@@ -45,7 +45,7 @@ static spad_status report_within(const spad__clash *c, const char *tensor, const
     }
     spad__finding_set_names(&finding, tensor, NULL);
     spad__finding_add_note(&finding, "the other access is here");
-    return spad__order_find(o, &finding, c->second.event, c->first.event, error);
+    return spad__find_clash(c, &finding, c->second.event, c->first.event, error);
 }
 
 /* The first arrival of the elected thread after an event; -1: none. */
@@ -101,7 +101,7 @@ static spad_status report_between(const spad__clash *c, const char *tensor, cons
     bool over;
     spad_finding finding;
     const spad_status status =
-        spad__others_over(o->visible, c->first.event, writes, c->second.event, &over, error);
+        spad__non_elected_over(o->visible, c->first.event, writes, c->second.event, &over, error);
     if (status != SPAD_OK) return status;
     if (over) {
         spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
@@ -120,10 +120,10 @@ static spad_status report_between(const spad__clash *c, const char *tensor, cons
     add_elected_note(o, &finding,
                      over ? elected_wait(o, c->second.event) : elected_arrival(o, c->first.event),
                      !over);
-    return spad__order_find(o, &finding, c->second.event, c->first.event, error);
+    return spad__find_clash(c, &finding, c->second.event, c->first.event, error);
 }
 
-spad_status spad__report_meeting(const spad__clash *c, bool certain, spad_error *error) {
+spad_status spad__report_missing_barrier(const spad__clash *c, bool certain, spad_error *error) {
     const spad__order *o = c->order;
     const int64_t tensor = o->events.accesses.items[c->second.access].tensor;
     const char *name = o->events.kernel->tensors.items[tensor].name;
@@ -139,7 +139,7 @@ spad_status spad__report_meeting(const spad__clash *c, bool certain, spad_error 
     if (!certain) finding.severity = SPAD_SEVERITY_WARNING;
     spad__finding_set_names(&finding, name, NULL);
     spad__finding_add_note(&finding, "the other access is here");
-    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+    return spad__find_clash(c, &finding, c->second.event, c->first.event, error);
 }
 
 spad_status spad__report_threads(const spad__clash *c, spad_error *error) {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "check/check.h"
-#include "check/life.h"
+#include "check/live_ranges.h"
+#include "check/passes.h"
 #include "kernel/place.h"
 
 enum { PLACES_MAX = 1 << 16 };
@@ -137,7 +137,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     spad_error fault;
     if (space->lane_rule_count == 0 || k->target->engines[s->engine].bytes_per_us > 0 ||
         spad_space_check_lanes(space, access->rect.lane, access->rect.lanes, &fault) == SPAD_OK ||
-        spad__count_finding(run, SPAD_FINDING_START_LANE, statement, -1)) {
+        spad__count_finding(run, SPAD_FINDING_START_LANE, SPAD_SEVERITY_ERROR, statement, -1)) {
         return SPAD_OK;
     }
     const spad_location location = k->accesses.items[access->row].location;
@@ -162,7 +162,7 @@ spad_status spad__check_proxy(spad__run *run, int64_t statement, const spad_walk
                               : 0;
     if (align <= 1 || k->target->spaces[row->space].off_chip ||
         spad__floor_mod(access->rect.byte, align) == 0 ||
-        spad__count_finding(run, SPAD_FINDING_MISALIGNED, statement, -1)) {
+        spad__count_finding(run, SPAD_FINDING_MISALIGNED, SPAD_SEVERITY_ERROR, statement, -1)) {
         return SPAD_OK;
     }
     char tile[SPAD__TILE_TEXT_MAX];

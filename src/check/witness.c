@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Witnesses from the run of the machine.
+ * Witnesses from the run of the executor.
  *
  * Of every agent that the error is about, the last events before it are taken; of every wait among
  * them, what let it go on. All of that comes before the error in the run, and the order of the run
@@ -62,10 +62,11 @@ static bool is_wrong(const sketch *s, int32_t event) {
 
 /* When an event happens: a wait, when it is over. */
 static int32_t rank_of_event(const sketch *s, int32_t event) {
-    const spad__net *net = &s->order->net;
-    int32_t point = net->start[event] >= 0 ? net->start[event] : net->step[event];
-    while ((size_t)point + 1 < net->points.count && net->points.items[point + 1].event == event &&
-           net->points.items[point + 1].kind == SPAD__POINT_RETURN) {
+    const spad__event_graph *graph = &s->order->graph;
+    int32_t point = graph->start[event] >= 0 ? graph->start[event] : graph->step[event];
+    while ((size_t)point + 1 < graph->points.count &&
+           graph->points.items[point + 1].event == event &&
+           graph->points.items[point + 1].kind == SPAD__POINT_RETURN) {
         point++;
     }
     return s->order->rank[point];
@@ -109,8 +110,8 @@ static bool gives(spad__action_kind kind) {
 
 static const spad__action *wait_of_event(const sketch *s, int32_t event) {
     const spad__order *o = s->order;
-    for (size_t i = 0; i < o->net.actions.count; i++) {
-        const spad__action *a = &o->net.actions.items[i];
+    for (size_t i = 0; i < o->graph.actions.count; i++) {
+        const spad__action *a = &o->graph.actions.items[i];
         if (spad__sync_waits(a->kind) && spad__order_event(o, a->point) == event) return a;
     }
     return NULL;
@@ -145,8 +146,8 @@ static void choose_help(sketch *s, int32_t event) {
     }
 }
 
-/* What has come to a wait that is wrong, the last first: for the open phase; if it was lapped, for
- * those before. What a counter has had was taken. */
+/* Picks the arrivals at a wait that is wrong, the last first: those of the open phase or, if the
+ * wait was lapped, of the phases before. Signals that a counter has had were taken. */
 static void choose_vain(sketch *s, int32_t event, bool lapped) {
     const spad__order *o = s->order;
     const spad__action *wait = wait_of_event(s, event);
@@ -156,7 +157,7 @@ static void choose_vain(sketch *s, int32_t event, bool lapped) {
         const spad__action *a = spad__order_action(o, wait->object, i);
         const int32_t from = spad__order_event(o, a->point);
         if (from == event || !gives(a->kind)) continue;
-        if (!lapped && a->phase <= o->machine.objects[wait->object].sync.phase) break;
+        if (!lapped && a->phase <= o->executor.objects[wait->object].sync.phase) break;
         if (is_wrong(s, from) || !choose_event(s, from, false)) continue;
         add_arrow(s, from, event, true);
         left--;

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Findings: added once, counted again, sorted at the end. A list, searched from its start: its
+ * length is bounded by the finding limit.
+ *
+ * A kernel that was run without its loops has a statement for each round of one place in the text.
+ * What is found about several of them is one finding, seen several times.
+ */
+#include "finding/findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compare.h"
+#include "base/hash.h"
+
+static bool have_same_accesses(const spad_kernel *kernel, const spad_statement *a,
+                               const spad_statement *b) {
+    if (a->access_count != b->access_count) return false;
+    for (size_t i = 0; i < a->access_count; i++) {
+        const spad_kernel_access *left = spad_kernel_get_access(kernel, a->first_access + i);
+        const spad_kernel_access *right = spad_kernel_get_access(kernel, b->first_access + i);
+        if (left->kind != right->kind) return false;
+    }
+    return true;
+}
+
+/* Are two statements the same one, in different iterations of a loop that was run, or in agents
+ * that run one line of the user's program, as warps do? -1: no statement. */
+static bool are_iterations_of_one(const spad_kernel *kernel, int64_t a, int64_t b) {
+    if (a == b) return true;
+    if (a < 0 || b < 0) return false;
+    const spad_statement *one = spad_kernel_get_statement(kernel, (size_t)a);
+    const spad_statement *other = spad_kernel_get_statement(kernel, (size_t)b);
+    const bool of_one_line = one->source >= 0 && one->source == other->source &&
+                             one->name != NULL && other->name != NULL &&
+                             strcmp(one->name, other->name) == 0;
+    if (one->agent != other->agent && !of_one_line) return false;
+    return one->location.line > 0 && one->location.line == other->location.line &&
+           one->location.column == other->location.column && one->kind == other->kind &&
+           (of_one_line || have_same_accesses(kernel, one, other));
+}
+
+static spad__found *find_same(const spad__run *run, spad_finding_code code, spad_severity severity,
+                              int64_t statement, int64_t other) {
+    for (size_t i = 0; i < run->check->found.count; i++) {
+        spad__found *found = &run->check->found.items[i];
+        if (found->finding.code == code && found->finding.severity == severity &&
+            are_iterations_of_one(run->kernel, found->statement, statement) &&
+            are_iterations_of_one(run->kernel, found->other, other)) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static uint64_t hash_statements(int64_t statement, int64_t other) {
+    return spad__hash_finish(spad__hash_add((uint64_t)statement, other));
+}
+
+static spad_location place_of(const spad_kernel *kernel, int64_t statement) {
+    if (statement < 0) return (spad_location){0};
+    return spad_kernel_get_statement(kernel, (size_t)statement)->location;
+}
+
+void spad__point_finding(spad_finding *finding, spad_location location) {
+    finding->line = location.line;
+    finding->column = location.column;
+    finding->width = location.width;
+}
+
+void spad__point_note(spad_note *note, spad_location location) {
+    note->line = location.line;
+    note->column = location.column;
+    note->width = location.width;
+}
+
+/* The user's own lines. */
+static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                         int64_t other) {
+    int64_t source = spad_kernel_find_source(kernel, finding->line);
+    if (source < 0 && statement >= 0) {
+        source = spad_kernel_get_statement(kernel, (size_t)statement)->source;
+    }
+    spad__source_text(kernel, source, finding->place, sizeof finding->place);
+    for (size_t i = 0; i < finding->note_count; i++) {
+        spad_note *note = &finding->notes[i];
+        source = spad_kernel_find_source(kernel, note->line);
+        if (source < 0 && i == 0 && other >= 0 && note->line == 0) {
+            source = spad_kernel_get_statement(kernel, (size_t)other)->source;
+        }
+        spad__source_text(kernel, source, note->place, sizeof note->place);
+    }
+}
+
+static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                        int64_t other) {
+    const char *file = spad_kernel_get_file(kernel);
+    if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
+    if (finding->line == 0) {
+        const spad_location location = place_of(kernel, statement);
+        spad__point_finding(finding, location);
+    }
+    if (finding->note_count > 0 && finding->notes[0].line == 0) {
+        const spad_location location = place_of(kernel, other);
+        spad__point_note(&finding->notes[0], location);
+    }
+    if (spad_kernel_source_count(kernel) > 0) fill_sources(finding, kernel, statement, other);
+}
+
+static void count_finding(spad_check_counts *counts, spad_severity severity, int64_t more) {
+    switch (severity) {
+    case SPAD_SEVERITY_ERROR: counts->errors += more; break;
+    case SPAD_SEVERITY_WARNING: counts->warnings += more; break;
+    case SPAD_SEVERITY_ADVICE: counts->advice += more; break;
+    }
+}
+
+/* Of a full list the last finding of a lower severity gives way: the verdict depends on errors, and
+ * they must not be left out for warnings. */
+static bool make_room_for(spad_check *check, spad_severity severity) {
+    size_t worst = SIZE_MAX;
+    for (size_t i = 0; i < check->found.count; i++) {
+        const spad_severity own = check->found.items[i].finding.severity;
+        if (own <= severity) continue;
+        if (worst == SIZE_MAX || own >= check->found.items[worst].finding.severity) worst = i;
+    }
+    if (worst == SIZE_MAX) return false;
+    count_finding(&check->counts, check->found.items[worst].finding.severity, -1);
+    check->found.items[worst] = check->found.items[--check->found.count];
+    return true;
+}
+
+bool spad__has_finding(const spad__run *run, spad_finding_code code, int64_t statement,
+                       int64_t other) {
+    return find_same(run, code, SPAD_SEVERITY_ERROR, statement, other) != NULL ||
+           find_same(run, code, SPAD_SEVERITY_WARNING, statement, other) != NULL;
+}
+
+bool spad__count_finding(spad__run *run, spad_finding_code code, spad_severity severity,
+                         int64_t statement, int64_t other) {
+    spad__found *same = find_same(run, code, severity, statement, other);
+    if (same == NULL) return false;
+    same->finding.count++;
+    same->pairs += hash_statements(statement, other);
+    return true;
+}
+
+void spad__leave_open(spad__run *run, spad_finding *finding) {
+    run->gap = "only the device knows which bytes an access touches that may touch them";
+    if (finding->severity == SPAD_SEVERITY_ERROR) finding->severity = SPAD_SEVERITY_WARNING;
+}
+
+spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t statement,
+                              int64_t other, spad_error *error) {
+    spad_check *check = run->check;
+    if (spad__count_finding(run, finding->code, finding->severity, statement, other))
+        return SPAD_OK;
+    if (check->found.count >= run->options->finding_limit) {
+        check->full = true;
+        if (!make_room_for(check, finding->severity)) return SPAD_OK;
+    }
+    if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
+    fill_places(finding, run->kernel, statement, other);
+    if (finding->count == 0) finding->count = 1;
+    check->found.items[check->found.count++] =
+        (spad__found){*finding, statement, other, hash_statements(statement, other)};
+    count_finding(&check->counts, finding->severity, 1);
+    return SPAD_OK;
+}
+
+spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tensor,
+                            spad_error *error) {
+    const spad_kernel_tensor *row = spad_kernel_get_tensor(run->kernel, (size_t)tensor);
+    spad__copy_cut(finding->subject, sizeof finding->subject, row->name);
+    finding->number = tensor;
+    return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
+                                 spad_error *error) {
+    const spad_kernel_sync *row = spad_kernel_get_sync(run->kernel, sync);
+    spad__finding_set_names(finding, row->name, NULL);
+    spad__point_finding(finding, row->location);
+    finding->number = (int64_t)sync;
+    return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
+}
+
+spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
+                               spad_severity severity, spad_error *error) {
+    enum { SHOWN_MAX = 3 };
+    char text[SPAD_MESSAGE_MAX * 2];
+    spad_status status = SPAD_OK;
+    size_t shown = 0;
+    for (size_t i = 0; i < other->found.count && shown < SHOWN_MAX && status == SPAD_OK; i++) {
+        const spad__found *found = &other->found.items[i];
+        if (found->finding.severity != SPAD_SEVERITY_ERROR) continue;
+        if (found->finding.code == SPAD_FINDING_INDEX_OUTSIDE) continue;
+        spad_finding finding = found->finding;
+        finding.severity = severity;
+        snprintf(text, sizeof text, "with %s: %s", shape, found->finding.message);
+        spad__copy_cut(finding.message, sizeof finding.message, text);
+        status = spad__add_finding(run, &finding, found->statement, found->other, error);
+        shown++;
+    }
+    return status;
+}
+
+/* Errors first, then the order of the text. */
+static int compare_found(const void *left, const void *right) {
+    const spad__found *a = left;
+    const spad__found *b = right;
+    int order = spad__compare((int64_t)a->finding.severity, (int64_t)b->finding.severity);
+    if (order == 0) order = spad__compare(a->statement, b->statement);
+    if (order == 0) order = spad__compare((int64_t)a->finding.code, (int64_t)b->finding.code);
+    if (order == 0) order = spad__compare(a->other, b->other);
+    return order;
+}
+
+void spad__sort_findings(spad_check *check) {
+    if (check->found.count == 0) return;
+    qsort(check->found.items, check->found.count, sizeof check->found.items[0], compare_found);
+}
+
+/* ---- time -------------------------------------------------------------------------- */
+
+const char spad__time_is_up[] =
+    "time was up before everything was checked; allow more (--timeout, timeout_ns)";
+const char spad__no_time_for_proof[] =
+    "time was up before other trip counts were proved; allow more (--timeout, timeout_ns)";
+
+bool spad__is_late(const spad__run *run) {
+    return spad__limit_reached(run->limit);
+}
+
+void spad__drop_findings(spad_check *check) {
+    spad__array_free(&check->host, &check->found);
+    spad__array_free(&check->host, &check->witnesses);
+}

@@ -13,6 +13,9 @@
  * Cost: one analysis for each trial.
  */
 #include "analysis/advice.h"
+#include "spad/experimental/advice.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/tensor_order.h"
 
 const char *spad_advice_kind_name(spad_advice_kind kind) {
     switch (kind) {

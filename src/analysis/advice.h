@@ -10,7 +10,8 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "kernel/edit.h"
-#include "spad/advice.h"
+#include "prove/compare_shapes.h"
+#include "spad/experimental/advice.h"
 #include "spad/finding.h"
 
 /* How good a kernel is. */
@@ -33,6 +34,7 @@ struct spad_advice {
     spad__limit limit;
     SPAD_ARRAY(spad_advice_change) changes;
     spad_advice_totals totals;
+    spad__agreement agreement; /* of the kernel with the changes so far and the given one */
 };
 
 /* The kernel with the changes so far. */

@@ -15,7 +15,7 @@
 #include "analysis/advice.h"
 #include "base/assert.h"
 #include "base/checked.h"
-#include "spad/walk.h"
+#include "spad/experimental/walk.h"
 
 enum { WORK_EVENTS = 1000000, SLOTS_LESS = 16 };
 

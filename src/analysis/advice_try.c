@@ -59,7 +59,7 @@ spad_status spad__advice_measure(const spad_advice *advice, const spad_kernel *k
     const spad_analysis_options options = {.skip = 1u << SPAD_PART_FIT,
                                            .timeout_ns = spad__limit_left(&advice->limit),
                                            .watch = advice->limit.watch,
-                                           .check = {.no_advice = true},
+                                           .check = &(spad_check_options){.no_advice = true},
                                            .host = &advice->host};
     spad_analysis *analysis;
     *out = (spad__standing){0};
@@ -76,6 +76,18 @@ static bool keeps_proof(const spad__standing *before, const spad__standing *afte
     if (before->strength == 2 && strcmp(before->reason, after->reason) != 0) return false;
     return after->warnings <= before->warnings && after->simulated.unit == before->simulated.unit &&
            after->cost.makespan <= before->cost.makespan;
+}
+
+/* A verdict that does not cover all trip counts is kept only if the changed kernel is also as right
+ * as the given one where it could break first, and all such values could be tried. */
+static spad_status keeps_shapes(spad_advice *a, const spad_kernel *changed,
+                                spad__agreement *agreement, bool *kept, spad_error *error) {
+    *kept = true;
+    if (a->now.strength == 2) return SPAD_OK;
+    const spad_status status =
+        spad__compare_shapes(agreement, a->given, changed, &a->limit, &a->host, error);
+    *kept = status == SPAD_OK && agreement->agrees && agreement->covers;
+    return status;
 }
 
 /* What a change of a kind is for. */
@@ -112,7 +124,8 @@ static spad_status keep_change(spad_advice *a, const spad_advice_change *change,
 spad_status spad__advice_try(spad_advice *advice, spad_kernel *changed,
                              const spad_advice_change *change, bool *taken, spad_error *error) {
     spad_advice_change filled = *change;
-    spad__standing after;
+    spad__standing after = {0};
+    spad__agreement agreement = {.agrees = true};
     bool over;
     *taken = false;
     spad_status status = spad__advice_check_limit(advice, &over, error);
@@ -124,6 +137,7 @@ spad_status spad__advice_try(spad_advice *advice, spad_kernel *changed,
         *taken = status == SPAD_OK && keeps_proof(&advice->now, &after) &&
                  is_gain(change->kind, &filled.before, &filled.after);
     }
+    if (*taken) status = keeps_shapes(advice, changed, &agreement, taken, error);
     if (*taken) status = keep_change(advice, &filled, error);
     if (status != SPAD_OK || !*taken) {
         *taken = false;
@@ -133,5 +147,7 @@ spad_status spad__advice_try(spad_advice *advice, spad_kernel *changed,
     spad_kernel_destroy(advice->owned);
     advice->owned = changed;
     advice->now = after;
+    advice->agreement = agreement;
+    advice->totals.shapes = (int64_t)agreement.shapes;
     return SPAD_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "analysis/advice.h"
 #include "base/text.h"
-#include "sim/report.h"
+#include "sim/sim_report.h"
 
 /* ---- text -------------------------------------------------------------------------- */
 
@@ -59,6 +59,24 @@ static void write_effect(spad__out *out, spad_time_unit unit, const spad_advice_
     spad__out_string(out, "\n");
 }
 
+/* For which shapes the changes hold. */
+static void write_shapes(spad__out *out, const spad_advice *a) {
+    if (a->changes.count == 0) return;
+    if (a->now.strength == 2) {
+        spad__out_format(out, "proved as before: %s\n", a->now.reason);
+        return;
+    }
+    spad__out_string(out, "proved for this shape only, as before");
+    if (a->agreement.shapes > 0) {
+        spad__out_format(out, "; right, too, at %zu other shapes from ", a->agreement.shapes);
+        spad__out_one_line(out, a->agreement.least);
+        spad__out_string(out, " to ");
+        spad__out_one_line(out, a->agreement.most);
+        spad__out_string(out, ", where conditions change their outcome");
+    }
+    spad__out_string(out, "\n");
+}
+
 static void write_end(spad__out *out, const spad_advice *a) {
     const spad_advice_totals *t = &a->totals;
     if (!t->proved) {
@@ -70,6 +88,7 @@ static void write_end(spad__out *out, const spad_advice *a) {
         spad__out_format(out, "%zu change%s", a->changes.count, a->changes.count > 1 ? "s" : "");
     }
     write_effect(out, t->simulated.unit, &t->before, &t->after);
+    write_shapes(out, a);
     char field[SPAD_BADGE_TEXT];
     const char *badge = spad_sim_badge_text(&t->simulated, field);
     if (badge != NULL) spad__out_format(out, "%s\n", badge);
@@ -134,6 +153,7 @@ spad_status spad_advice_write_json(const spad_advice *advice, const spad_sink *s
     spad__json_key_bool(&json, "proved", t->proved);
     spad__json_key_bool(&json, "cut", t->cut);
     spad__json_key_int(&json, "trials", t->trials);
+    spad__json_key_int(&json, "shapes", t->shapes);
     json_cost(&json, "before", &t->before);
     json_cost(&json, "after", &t->after);
     spad__json_key_open(&json, "changes", '[');

@@ -15,16 +15,24 @@
 
 #include "base/error.h"
 #include "base/limit.h"
-#include "check/check.h"
-#include "check/wasted.h"
+#include "base/options.h"
+#include "check/dead_work.h"
+#include "check/passes.h"
 #include "kernel/origin.h"
 #include "sim/sim.h"
+#include "spad/experimental/fit.h"
+#include "spad/experimental/sim.h"
+#include "verify/verify.h"
 
 /* What an analysis is made with. */
 typedef struct job {
     spad_analysis *made;
-    spad_analysis_options options; /* hosts are filled in */
-    spad__limit limit;             /* of all parts together */
+    spad_analysis_options options;
+    spad_layout_options layout; /* the options of the parts: copies of the caller's */
+    spad_check_options check;
+    spad_sim_options sim;
+    spad_fit_options fit;
+    spad__limit limit; /* of all parts together */
 } job;
 
 /* Is a part to be made? `made`: the caller has it. */
@@ -76,7 +84,7 @@ static spad_status take_parts(job *j, spad_error *error) {
 }
 
 static spad_check_options options_of_check(const job *j) {
-    spad_check_options options = j->options.check;
+    spad_check_options options = j->check;
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
@@ -86,7 +94,7 @@ static spad_check_options options_of_check(const job *j) {
 
 /* The check that proves a layout is the check of the analysis. */
 static spad_status lay_out(job *j, spad_error *error) {
-    spad_layout_options options = j->options.layout;
+    spad_layout_options options = j->layout;
     spad_error fault;
     if (!is_wanted(j, SPAD_PART_LAYOUT, j->made->layout)) return SPAD_OK;
     options.host = &j->made->host;
@@ -106,9 +114,9 @@ static spad_status lay_out(job *j, spad_error *error) {
 static spad_status add_layout(job *j, spad_error *error) {
     spad_analysis *made = j->made;
     const spad_error *fault = &made->faults[SPAD_PART_LAYOUT];
-    if (made->layout != NULL) return spad_check_add_layout(made->own_check, made->layout, error);
+    if (made->layout != NULL) return spad__check_add_layout(made->own_check, made->layout, error);
     if (fault->code == SPAD_OK || spad_check_get_counts(made->check).errors > 0) return SPAD_OK;
-    return spad_check_add_fault(made->own_check, fault, error);
+    return spad__check_add_fault(made->own_check, fault, error);
 }
 
 static spad_status check(job *j, spad_error *error) {
@@ -124,7 +132,7 @@ static spad_status check(job *j, spad_error *error) {
 }
 
 static spad_status simulate_kernel(job *j, spad_error *error) {
-    spad_sim_options options = j->options.sim;
+    spad_sim_options options = j->sim;
     spad_error fault;
     if (!is_wanted(j, SPAD_PART_SIM, j->made->sim)) return SPAD_OK;
     options.host = &j->made->host;
@@ -142,7 +150,7 @@ static spad_status simulate_kernel(job *j, spad_error *error) {
 /* How long would it take if no tensors shared bytes? Only without synchronisation does sharing add
  * waits: with it, tensors share bytes where the kernel orders them already. */
 static spad_status simulate_apart(job *j, spad_error *error) {
-    spad_sim_options options = j->options.sim;
+    spad_sim_options options = j->sim;
     spad_sim *sim;
     spad_error fault;
     if (j->made->own_sim == NULL || j->made->layout == NULL ||
@@ -193,7 +201,7 @@ static void add_wasted_times(job *j) {
 }
 
 static spad_status find_fit_changes(job *j, spad_error *error) {
-    spad_fit_options options = j->options.fit;
+    spad_fit_options options = j->fit;
     const spad_layout *layout = j->made->layout;
     if (!is_wanted(j, SPAD_PART_FIT, NULL) || layout == NULL) return SPAD_OK;
     options.host = &j->made->host;
@@ -234,13 +242,24 @@ static spad_status add_notes(job *j, spad_error *error) {
 
 /* ---- all --------------------------------------------------------------------------- */
 
+static spad_status take_analysis_options(job *j, const spad_analysis_options *options,
+                                         spad_error *error) {
+    spad_status status = SPAD__COPY_OPTIONS(&j->options, options, error);
+    if (status == SPAD_OK) status = SPAD__COPY_OPTIONS(&j->layout, j->options.layout, error);
+    if (status == SPAD_OK) status = SPAD__COPY_OPTIONS(&j->check, j->options.check, error);
+    if (status != SPAD_OK) return status;
+    if (j->options.sim != NULL) j->sim = *j->options.sim;
+    if (j->options.fit != NULL) j->fit = *j->options.fit;
+    return spad__limit_start(&j->limit, j->options.timeout_ns, j->options.watch, error);
+}
+
 spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                  const spad_analysis_options *options, spad_error *error) {
-    job j = {.options = options != NULL ? *options : (spad_analysis_options){0}};
-    const spad_host host = spad__host_or_default(j.options.host);
+    job j = {0};
     *out = NULL;
-    spad_status status = spad__limit_start(&j.limit, j.options.timeout_ns, j.options.watch, error);
+    spad_status status = take_analysis_options(&j, options, error);
     if (status != SPAD_OK) return status;
+    const spad_host host = spad__host_or_default(j.options.host);
     j.made = spad__new(&host, sizeof *j.made);
     if (j.made == NULL) return spad__fail_host_memory(error);
     j.made->host = host;

@@ -351,7 +351,7 @@ static spad_status drain(const neuron_driver *driver, neuron_stream *stream, spa
 }
 
 /* Waits for all work of the device: the last of each queue comes after the others. A wait that
- * fails is passed over, because the memory is given back all the same. */
+ * fails is ignored, because the memory is given back all the same. */
 static void drain_queues(neuron_device *device) {
     progress last[3];
     pthread_mutex_lock(&device->mutex);

@@ -148,7 +148,7 @@ static void cl_unload(void *opaque) {
     spad__free(&host, driver, sizeof *driver);
 }
 
-/* Lists the devices of all platforms; a platform without any is passed over. */
+/* Lists the devices of all platforms; a platform without any is skipped. */
 static spad_status find_devices(cl_driver *driver, spad_error *error) {
     void *platforms[PLATFORMS_MAX];
     uint32_t platform_count = 0;

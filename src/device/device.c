@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/text.h"
 #include "device/backend.h"
 
@@ -204,7 +205,9 @@ static bool drain_and_retry(void *context, spad_pool *pool, int64_t needed) {
 
 static spad_status open_pool(spad_device *device, const spad_device_options *o, spad_error *error) {
     const spad_memory memory = spad_device_get_memory(device);
-    spad_pool_options options = o->pool;
+    spad_pool_options options;
+    const spad_status status = SPAD__COPY_OPTIONS(&options, o->pool, error);
+    if (status != SPAD_OK) return status;
     if (options.block_bytes == 0) options.block_bytes = device->info.alignment;
     options.retry = drain_and_retry;
     options.retry_context = device;
@@ -257,8 +260,10 @@ void spad__device_set_name(spad_device_info *info, const spad_backend *backend, 
 
 spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, int index,
                                 const spad_device_options *options, spad_error *error) {
-    const spad_device_options o = options != NULL ? *options : (spad_device_options){0};
+    spad_device_options o;
     *out = NULL;
+    const spad_status read = SPAD__COPY_OPTIONS(&o, options, error);
+    if (read != SPAD_OK) return read;
     if (backend->version != SPAD_BACKEND_VERSION) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "the back end has version %u; this library requires %d", backend->version,

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/memory.h"
-#include "device/lane.h"
+#include "device/pool_lane.h"
 #include "spad/device/stream.h"
 
 typedef struct spad__buffer_record {

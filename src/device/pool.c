@@ -35,7 +35,9 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "device/pool.h"
+#include "device/request.h"
 
 #if defined(__has_include)
 #if __has_include(<sys/random.h>)
@@ -254,6 +256,9 @@ static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) 
     spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
     spad__assert(pool->chunks.count < pool->chunks.capacity);
     spad__pool_chunk added = {.bytes = bytes, .position = free_position(pool, bytes)};
+    /* for a memory that fails without a message */
+    spad__fail(error, SPAD_ERR_NO_FIT, "the memory of the pool has no %lld B left; request less",
+               (long long)bytes);
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
@@ -264,21 +269,51 @@ static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) 
     return SPAD_OK;
 }
 
-/* Grows by a chunk with room for `bytes` at `align`: as large as usual if there is
- * that much, else as small as possible. SPAD_ERR_NO_FIT without a message: at the limit. */
-static spad_status grow(spad_pool *pool, int64_t bytes, int64_t align, spad_error *error) {
+int spad__pool_fragmentation(int64_t free_bytes, int64_t largest) {
+    spad__assert(0 <= largest && largest <= free_bytes);
+    if (free_bytes == 0) return 0;
+    return (int)((double)(free_bytes - largest) * 100.0 / (double)free_bytes);
+}
+
+static void add_amounts(const spad_pool *pool, int64_t needed, spad_error *error) {
+    spad__fact_amounts(error, needed, pool->range.free_bytes, spad__range_largest(&pool->range));
+}
+
+/* The error of a pool that may not grow. Under the mutex. */
+static spad_status fail_no_fit(const spad_pool *pool, int64_t needed, int64_t align,
+                               spad_error *error) {
+    const int64_t free_bytes = pool->range.free_bytes;
+    const int64_t largest = spad__range_largest(&pool->range);
+    spad__fail(
+        error, SPAD_ERR_NO_FIT,
+        "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
+        "%lld B (fragmentation %d %%); free something%s",
+        (long long)needed, (long long)align, (long long)free_bytes, (long long)pool->capacity,
+        (long long)largest, spad__pool_fragmentation(free_bytes, largest),
+        pool->below.calls != NULL ? ", request less or raise max_bytes" : " or request less");
+    add_amounts(pool, needed, error);
+    return SPAD_ERR_NO_FIT;
+}
+
+/* Grows by a chunk with room for `bytes` at `align`: as large as usual if there is that much, else
+ * as small as possible. Where the memory below has no room, its message is the more useful one.
+ * `exact` is what the caller needs. */
+static spad_status grow(spad_pool *pool, int64_t bytes, int64_t exact, int64_t align,
+                        spad_error *error) {
     const int64_t granule = pool->range.granule;
     const int64_t room = pool->options.max_bytes > 0 ? pool->options.max_bytes - pool->capacity
                                                      : INT64_MAX - pool->capacity;
     int64_t least = bytes;
     int64_t usual;
-    if (pool->below.calls == NULL) return SPAD_ERR_NO_FIT;
-    if (align > granule && !spad__add(bytes, align - granule, &least)) return SPAD_ERR_NO_FIT;
+    if (pool->below.calls == NULL ||
+        (align > granule && !spad__add(bytes, align - granule, &least)) || least > room) {
+        return fail_no_fit(pool, exact, align, error);
+    }
     if (!spad__align_up(chunk_bytes_wanted(pool), granule, &usual)) usual = least;
     usual = spad__max(spad__min(usual, room & -granule), least);
-    if (least > room) return SPAD_ERR_NO_FIT;
     spad_status status = add_chunk(pool, usual, error);
     if (status == SPAD_ERR_NO_FIT && usual > least) status = add_chunk(pool, least, error);
+    if (status == SPAD_ERR_NO_FIT) add_amounts(pool, exact, error);
     return status;
 }
 
@@ -295,32 +330,11 @@ static spad_status hold(uint32_t *number, spad_pool *pool, int64_t rounded, int6
     }
     if (*number == 0 && exact < rounded) *number = spad__range_hold(range, exact, align);
     if (*number != 0) return SPAD_OK;
-    const spad_status status = grow(pool, rounded, align, error);
+    const spad_status status = grow(pool, rounded, exact, align, error);
     if (status != SPAD_OK) return status;
     *number = spad__range_hold(range, rounded, align);
     spad__assert(*number != 0); /* the new chunk has room, whatever its address */
     return SPAD_OK;
-}
-
-int spad__pool_fragmentation(int64_t free_bytes, int64_t largest) {
-    spad__assert(0 <= largest && largest <= free_bytes);
-    if (free_bytes == 0) return 0;
-    return (int)((double)(free_bytes - largest) * 100.0 / (double)free_bytes);
-}
-
-static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, spad_error *error) {
-    pthread_mutex_lock(&pool->mutex);
-    const int64_t free_bytes = pool->range.free_bytes;
-    const int64_t largest = spad__range_largest(&pool->range);
-    const int64_t capacity = pool->capacity;
-    pthread_mutex_unlock(&pool->mutex);
-    spad__fail(error, SPAD_ERR_NO_FIT,
-               "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
-               "%lld B (fragmentation %d %%); free something, request less or raise max_bytes",
-               (long long)needed, (long long)align, (long long)free_bytes, (long long)capacity,
-               (long long)largest, spad__pool_fragmentation(free_bytes, largest));
-    spad__fact_amounts(error, needed, free_bytes, largest);
-    return SPAD_ERR_NO_FIT;
 }
 
 /* ---- allocation -------------------------------------------------------------------- */
@@ -332,14 +346,8 @@ static uint64_t granules_of(const spad_pool *pool, int64_t bytes) {
 
 static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t align,
                                  spad_error *error) {
-    if (bytes < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a block of %lld B; sizes cannot be negative",
-                          (long long)bytes);
-    }
-    if (!spad__is_pow2(align)) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "alignment %lld is not a power of two; use 1 for none", (long long)align);
-    }
+    const spad_status status = spad__check_request(bytes, align, error);
+    if (status != SPAD_OK) return status;
     int64_t rounded;
     if (!spad__align_up(bytes, pool->range.granule, &rounded)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
@@ -429,11 +437,12 @@ static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t byt
     const uint32_t home = home_of_caller(pool);
     const int64_t class_bytes = (int64_t)(rounded << pool->granule_bits);
     spad_status status;
+    spad_error refused; /* of one attempt: the next one may succeed */
     uint32_t number = 0;
     uint32_t more = 0;
     do {
         pthread_mutex_lock(&pool->mutex);
-        status = hold(&number, pool, class_bytes, exact, align, error);
+        status = hold(&number, pool, class_bytes, exact, align, &refused);
         if (status == SPAD_OK) write_ticket(pool, number, home, rounds);
         if (status == SPAD_OK && rounds) more = refill(pool, class_bytes, home);
         pthread_mutex_unlock(&pool->mutex);
@@ -441,7 +450,8 @@ static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t byt
              pool->options.retry(pool->options.retry_context, pool, exact));
     if (status != SPAD_OK) {
         count_pool_failure(pool);
-        return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
+        if (error != NULL) *error = refused;
+        return status;
     }
     spad__cache *c = pool->caches[home];
     spad__spin_lock(&c->lock);
@@ -670,10 +680,11 @@ static uint32_t new_salt(const spad_pool *pool) {
 }
 
 static spad_status create(spad_pool **out, const spad_pool_options *options, spad_error *error) {
-    spad_pool_options o = options != NULL ? *options : (spad_pool_options){0};
+    spad_pool_options o;
     *out = NULL;
+    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
     if (o.block_bytes == 0) o.block_bytes = BLOCK_BYTES;
-    const spad_status status = check_options(&o, error);
+    if (status == SPAD_OK) status = check_options(&o, error);
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(o.host);
     spad_pool *pool = spad__new(&host, sizeof *pool);
@@ -721,9 +732,11 @@ spad_status spad_pool_create_over(spad_pool **out, int64_t base, int64_t bytes,
                                   const spad_pool_options *options, spad_error *error) {
     int64_t first;
     int64_t end;
-    spad_pool_options sized = options != NULL ? *options : (spad_pool_options){0};
+    spad_pool_options sized;
+    *out = NULL;
+    spad_status status = SPAD__COPY_OPTIONS(&sized, options, error);
     sized.max_bytes = bytes;
-    spad_status status = create(out, &sized, error);
+    if (status == SPAD_OK) status = create(out, &sized, error);
     if (status != SPAD_OK) return status;
     spad_pool *pool = *out;
     const int64_t granule = pool->range.granule;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of a pool, for pool.c, which allocates and frees, pool_state.c, which answers
- * questions, and lane.c, which parks blocks: they stay allocated in the pool, but their
+ * questions, and pool_lane.c, which parks blocks: they stay allocated in the pool, but their
  * users' handles are stale, and they are known by a number.
  */
 #ifndef SPAD_DEVICE_POOL_H

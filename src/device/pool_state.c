@@ -113,7 +113,7 @@ spad_pool_stats spad_pool_get_stats(spad_pool *pool) {
 }
 
 /* The blocks of one list: of its class, and not in use. */
-static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
+static const char *list_violation(const spad_pool *pool, const spad__cache *c, uint32_t bin) {
     uint32_t length = 0;
     for (uint32_t n = c->lists[bin].first; n != 0; n = spad__ticket_at(pool, n)->next) {
         const spad__ticket *t = spad__ticket_at(pool, n);
@@ -129,35 +129,35 @@ static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint3
     return length == list_length(pool, c, bin) ? NULL : "the length of a thread's list is wrong";
 }
 
-/* Caches that are not in use are passed over by those who look for room. */
-static const char *cache_fault(const spad_pool *pool, const spad__cache *c, bool used) {
-    const char *fault = NULL;
-    for (uint32_t bin = 0; bin < SPAD__CACHE_BINS && fault == NULL; bin++) {
+/* Caches that are not in use are skipped by searches for free bytes. */
+static const char *cache_violation(const spad_pool *pool, const spad__cache *c, bool used) {
+    const char *violation = NULL;
+    for (uint32_t bin = 0; bin < SPAD__CACHE_BINS && violation == NULL; bin++) {
         if (used) {
-            fault = list_fault(pool, c, bin);
+            violation = list_violation(pool, c, bin);
         } else if (c->lists[bin].first != 0) {
-            fault = "a block is in a list that is not in use";
+            violation = "a block is in a list that is not in use";
         }
     }
-    return fault;
+    return violation;
 }
 
 spad_status spad_pool_check(spad_pool *pool, spad_error *error) {
-    const char *fault = NULL;
+    const char *violation = NULL;
     spad__range_sums sums = {0};
     pthread_mutex_lock(&pool->mutex);
-    for (uint32_t i = 0; i <= pool->cache_mask && fault == NULL; i++) {
+    for (uint32_t i = 0; i <= pool->cache_mask && violation == NULL; i++) {
         spad__spin_lock(&pool->caches[i]->lock);
-        fault = cache_fault(pool, pool->caches[i], (pool->used_caches >> i & 1) != 0);
+        violation = cache_violation(pool, pool->caches[i], (pool->used_caches >> i & 1) != 0);
         spad__spin_unlock(&pool->caches[i]->lock);
     }
-    for (size_t i = 0; i < pool->chunks.count && fault == NULL; i++) {
-        fault = spad__range_chunk_fault(&pool->range, pool->chunks.items[i].first, &sums);
+    for (size_t i = 0; i < pool->chunks.count && violation == NULL; i++) {
+        violation = spad__range_chunk_violation(&pool->range, pool->chunks.items[i].first, &sums);
     }
-    if (fault == NULL) fault = spad__range_fault(&pool->range, &sums);
+    if (violation == NULL) violation = spad__range_violation(&pool->range, &sums);
     pthread_mutex_unlock(&pool->mutex);
-    if (fault == NULL) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", fault);
+    if (violation == NULL) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_INTERNAL, "the pool is broken: %s", violation);
 }
 
 /* ---- fork -------------------------------------------------------------------------- */

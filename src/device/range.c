@@ -274,8 +274,8 @@ int64_t spad__range_largest(const spad__range *range) {
     return largest;
 }
 
-const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
-                                    spad__range_sums *sums) {
+const char *spad__range_chunk_violation(const spad__range *range, uint32_t first,
+                                        spad__range_sums *sums) {
     uint32_t before = 0;
     for (uint32_t n = first; n != 0;) {
         const spad__range_piece *piece = spad__range_at(range, n);
@@ -294,7 +294,7 @@ const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
     return NULL;
 }
 
-static const char *bin_fault(const spad__range *range, int64_t *holes) {
+static const char *bin_violation(const spad__range *range, int64_t *holes) {
     for (uint32_t bin = 0; bin < SPAD__BINS; bin++) {
         const uint32_t level = bin >> SPAD__BIN_BITS;
         const bool bit = (range->subs[level] >> (bin & (SPAD__BIN_SUB - 1)) & 1) != 0;
@@ -315,10 +315,10 @@ static const char *bin_fault(const spad__range *range, int64_t *holes) {
     return NULL;
 }
 
-const char *spad__range_fault(const spad__range *range, const spad__range_sums *sums) {
+const char *spad__range_violation(const spad__range *range, const spad__range_sums *sums) {
     int64_t binned = 0;
-    const char *fault = bin_fault(range, &binned);
-    if (fault != NULL) return fault;
+    const char *violation = bin_violation(range, &binned);
+    if (violation != NULL) return violation;
     if (sums->free_bytes != range->free_bytes || sums->held_bytes != range->held_bytes)
         return "the sums of bytes are wrong";
     if (sums->holes != range->holes || sums->holes != binned) return "the number of holes is wrong";
@@ -351,5 +351,5 @@ bool spad__range_is_valid(const spad__range *range) {
     }
     if (spares != range->spare_count) return false;
     if (range->pieces.count > 0 && in_use + spares + 1 != range->pieces.count) return false;
-    return range->held_bytes <= range->peak_bytes && spad__range_fault(range, &sums) == NULL;
+    return range->held_bytes <= range->peak_bytes && spad__range_violation(range, &sums) == NULL;
 }

@@ -120,10 +120,10 @@ typedef struct spad__range_sums {
     int64_t held_bytes;
     int64_t holes;
 } spad__range_sums;
-const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
-                                    spad__range_sums *sums);
+const char *spad__range_chunk_violation(const spad__range *range, uint32_t first,
+                                        spad__range_sums *sums);
 /* The same for the bins and for the sums over all chunks. */
-const char *spad__range_fault(const spad__range *range, const spad__range_sums *sums);
+const char *spad__range_violation(const spad__range *range, const spad__range_sums *sums);
 /* For assertions: all of it, without knowing the chunks. O(pieces + bins). */
 bool spad__range_is_valid(const spad__range *range);
 

@@ -4,6 +4,7 @@
  * the log numbers.
  */
 #include "spad/device/replay.h"
+#include "spad/experimental/log.h"
 
 #include <time.h>
 

@@ -80,7 +80,7 @@ static torch_device *find_device(int number) {
     if (t->device == NULL) {
         char name[16];
         snprintf(name, sizeof name, "cuda:%d", number);
-        const spad_device_options options = {.pool = {.block_bytes = 512}};
+        const spad_device_options options = {.pool = &(spad_pool_options){.block_bytes = 512}};
         if (spad_device_open(&t->device, name, &options, NULL) != SPAD_OK) return NULL;
         spad_device_get_pool(&t->pool, t->device, SPAD_GLOBAL, NULL); /* always there */
     }

@@ -16,8 +16,8 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "kernel/layout.h"
-#include "plan/problem.h"
+#include "layout/layout.h"
+#include "plan/problem/problem.h"
 
 enum { IDENTIFIER_MAX = 64, NUMBER_ROOM = 24 };
 
@@ -174,18 +174,6 @@ spad_status spad_emit_add(spad_emit *table, const spad_emit_buffer *buffer, spad
     }
     table->rows.items[table->rows.count++] = row;
     return SPAD_OK;
-}
-
-size_t spad_emit_count(const spad_emit *table) {
-    return table->rows.count;
-}
-
-const spad_emit_buffer *spad_emit_get(const spad_emit *table, size_t number) {
-    return number < table->rows.count ? &table->rows.items[number].buffer : NULL;
-}
-
-const char *spad_emit_identifier(const spad_emit *table, size_t number) {
-    return number < table->rows.count ? table->rows.items[number].identifier : NULL;
 }
 
 /* Takes back the rows from number `count` on. */

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "spad/emit.h"
+#include "spad/experimental/emit.h"
 
 typedef struct spad__emit_row {
     spad_emit_buffer buffer;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -375,6 +376,7 @@ static void json_change(spad__json *json, const spad_report_diff *diff,
     const spad_report_box *b = diff_box(diff, 1, change->after);
     const int side = a != NULL ? 0 : 1;
     const spad_report_box *box = a != NULL ? a : b;
+    spad__assert(box != NULL); /* a change is of a box on one side at least */
     spad__json_open_flat(json, '{');
     spad__json_key_string(json, "space", diff->sides[side].report->target->spaces[box->space].name);
     spad__json_key_string(json, "name", box->name);

@@ -6,12 +6,14 @@
  * the arena stays until the report goes.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "plan/problem.h"
+#include "plan/problem/problem.h"
 #include "report/report.h"
+#include "spad/experimental/log.h"
 
 enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 
@@ -29,7 +31,7 @@ static int64_t padding_of(const spad_tensor *tensor, const spad_space *space) {
     return tensor->rect.bytes - bytes;
 }
 
-static spad_status add_trace_tensor(spad_report *report, const spad_trace *trace,
+spad_status spad__report_add_tensor(spad_report *report, const spad_trace *trace,
                                     const spad_tensor *tensor, spad_error *error) {
     const int64_t end = (int64_t)spad_trace_event_count(trace);
     const bool open = tensor->t_end == SPAD_OPEN_END;
@@ -78,7 +80,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     const spad__mark before = spad__report_mark(report);
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
-        status = add_trace_tensor(report, trace, spad_trace_get_tensor(trace, i), error);
+        status = spad__report_add_tensor(report, trace, spad_trace_get_tensor(trace, i), error);
     }
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
         status = add_scope(report, trace, spad_trace_get_scope(trace, i), error);
@@ -196,26 +198,87 @@ static spad_status add_pieces(spad_report *report, spad_report_box *box,
     return status;
 }
 
+/* A plan on its way into a report. */
+typedef struct plan_boxes {
+    spad_report *report;
+    const spad_plan *plan;
+    const spad_plan_place *places; /* NULL: pins only */
+    size_t space;
+    size_t *parents; /* see join_alias_groups */
+    bool *shares;
+    size_t *first; /* per buffer: its first box; one more: the end of the last */
+} plan_boxes;
+
+static spad_plan_place place_of_buffer(const plan_boxes *p, size_t buffer) {
+    const spad_plan_buffer *b = &p->plan->buffers.items[buffer];
+    return p->places != NULL ? p->places[buffer] : (spad_plan_place){b->offset, b->lane};
+}
+
 /* Boxes of all buffers that have a place: those of the result, or of pins where it has none. */
-static spad_status add_buffers(spad_report *report, const spad_plan *plan,
-                               const spad_plan_place *places, size_t space, size_t *parents,
-                               const bool *shares, spad_error *error) {
-    const int64_t family = spad__next_family(report);
+static spad_status add_buffers(plan_boxes *p, spad_error *error) {
+    const int64_t family = spad__next_family(p->report);
     spad_status status = SPAD_OK;
-    for (size_t i = 0; status == SPAD_OK && i < plan->buffers.count; i++) {
-        const spad_plan_buffer *buffer = &plan->buffers.items[i];
-        if (places == NULL && !buffer->pinned) continue;
+    for (size_t i = 0; status == SPAD_OK && i < p->plan->buffers.count; i++) {
+        const spad_plan_buffer *buffer = &p->plan->buffers.items[i];
+        p->first[i] = p->first[i + 1] = p->report->boxes.count;
+        if (p->places == NULL && !buffer->pinned) continue;
+        const spad_plan_place place = place_of_buffer(p, i);
         spad_report_box box = {
             .name = buffer->name,
             .mode = buffer->pinned ? SPAD_MODE_AT : SPAD_MODE_AUTO,
-            .space = space,
-            .rect = {places != NULL ? places[i].lane : buffer->lane, spad__max(buffer->lanes, 1),
-                     places != NULL ? places[i].offset : buffer->offset, buffer->size},
+            .space = p->space,
+            .rect = {place.lane, spad__max(buffer->lanes, 1), place.offset, buffer->size},
             .alignment = buffer->alignment,
-            .family = shares[i] ? family + (int64_t)find_alias_root(parents, i) : SPAD_NO_FAMILY};
-        status = add_pieces(report, &box, buffer, error);
+            .family =
+                p->shares[i] ? family + (int64_t)find_alias_root(p->parents, i) : SPAD_NO_FAMILY};
+        status = add_pieces(p->report, &box, buffer, error);
+        p->first[i + 1] = p->report->boxes.count;
     }
     return status;
+}
+
+/* The box of a buffer that is live at a moment, or -1: a buffer has one at a time. */
+static int64_t box_live_at(const plan_boxes *p, size_t buffer, int64_t moment) {
+    for (size_t k = p->first[buffer]; k < p->first[buffer + 1]; k++) {
+        const spad_report_box *box = &p->report->boxes.items[k];
+        if (box->begin <= moment && moment < box->end) return (int64_t)k;
+    }
+    return -1;
+}
+
+static int compare_box_pairs(const void *x, const void *y) {
+    const spad__in_place_boxes *a = x;
+    const spad__in_place_boxes *b = y;
+    if (a->output != b->output) return a->output < b->output ? -1 : 1;
+    return (a->input > b->input) - (a->input < b->input);
+}
+
+/* The pairs of the problem that do share a place, as pairs of boxes: the rule of
+ * spad_plan_in_place, as the check of a plan applies it. Boxes of this plan have higher numbers
+ * than those before, so the list stays sorted. */
+static spad_status add_in_places(const plan_boxes *p, spad_error *error) {
+    spad_report *report = p->report;
+    const size_t before = report->in_places.count;
+    if (!spad__array_reserve(&report->host, &report->in_places, p->plan->in_places.count))
+        return spad__fail_host_memory(error);
+    for (size_t k = 0; k < p->plan->in_places.count; k++) {
+        const size_t output = (size_t)p->plan->in_places.items[k].a;
+        const size_t input = (size_t)p->plan->in_places.items[k].b;
+        const spad_plan_place to = place_of_buffer(p, output);
+        const spad_plan_place from = place_of_buffer(p, input);
+        const spad_plan_buffer *born = &p->plan->buffers.items[output];
+        if (to.offset != from.offset || to.lane != from.lane) continue;
+        if (!spad__dies_at(&p->plan->buffers.items[input], born)) continue;
+        const int64_t a = box_live_at(p, output, born->lower);
+        const int64_t b = box_live_at(p, input, born->lower);
+        if (a < 0 || b < 0) continue;
+        report->in_places.items[report->in_places.count++] =
+            (spad__in_place_boxes){(size_t)a, (size_t)b};
+    }
+    if (report->in_places.count > before)
+        qsort(report->in_places.items + before, report->in_places.count - before,
+              sizeof *report->in_places.items, compare_box_pairs);
+    return SPAD_OK;
 }
 
 spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
@@ -227,18 +290,26 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
     }
     spad_status status = spad_plan_match(plan, result, error);
     if (status != SPAD_OK || count == 0) return status;
-    size_t *parents = spad__new_array(&report->host, count, sizeof *parents);
-    bool *shares = spad__new_array(&report->host, count, sizeof *shares);
-    if (parents == NULL || shares == NULL) {
+    const spad_host *host = &report->host;
+    plan_boxes p = {.report = report,
+                    .plan = plan,
+                    .places = result->places,
+                    .space = space,
+                    .parents = spad__new_array(host, count, sizeof *p.parents),
+                    .shares = spad__new_array(host, count, sizeof *p.shares),
+                    .first = spad__new_array(host, count + 1, sizeof *p.first)};
+    if (p.parents == NULL || p.shares == NULL || p.first == NULL) {
         status = spad__fail_host_memory(error);
     } else {
         const spad__mark before = spad__report_mark(report);
-        join_alias_groups(parents, shares, plan);
-        status = add_buffers(report, plan, result->places, space, parents, shares, error);
+        join_alias_groups(p.parents, p.shares, plan);
+        status = add_buffers(&p, error);
+        if (status == SPAD_OK) status = add_in_places(&p, error);
         if (status == SPAD_OK) report->plan_space = space;
         if (status != SPAD_OK) spad__report_restore(report, before);
     }
-    spad__free(&report->host, parents, count * sizeof *parents);
-    spad__free(&report->host, shares, count * sizeof *shares);
+    spad__free(host, p.parents, count * sizeof *p.parents);
+    spad__free(host, p.shares, count * sizeof *p.shares);
+    spad__free(host, p.first, (count + 1) * sizeof *p.first);
     return status;
 }

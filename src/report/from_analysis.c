@@ -66,6 +66,9 @@ spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *a
         const spad_sim *sim = spad_layout_fits(layout) ? spad_analysis_get_sim(analysis) : NULL;
         status = spad_report_add_layout(report, layout, sim, 0, error);
     }
+    const spad_error *failure = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
+    if (status == SPAD_OK && failure != NULL)
+        status = spad__report_add_refusal(report, kernel, failure, error);
     if (status == SPAD_OK) status = add_analysis_notes(report, analysis, error);
     if (status == SPAD_OK && spad_analysis_get_fit(analysis) != NULL) {
         status = spad__report_take_fit(report, layout, spad_analysis_get_fit(analysis), error);

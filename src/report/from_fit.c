@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
+#include "analysis/fit.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "check/fit.h"
 #include "kernel/kernel.h"
 #include "report/from_kernel.h"
 #include "report/report.h"

@@ -26,7 +26,7 @@
 #include "report/from_kernel.h"
 #include "report/report.h"
 #include "sim/sim.h"
-#include "spad/walk.h"
+#include "spad/experimental/walk.h"
 
 /* ---- tiles that have a box --------------------------------------------------------- */
 
@@ -406,7 +406,7 @@ static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size
     return time.begin < time.end ? spad_report_add_box(d->report, &box, error) : SPAD_OK;
 }
 
-/* An mbarrier that the planner has put over tiles is alive at other times than they are, as the
+/* An mbarrier that the planner has put over tiles is live at other times than they are, as the
  * check has proved: it is drawn where they are not. */
 static spad_status add_barrier_between(drawer *d, const spad_layout_buffer *buffer, size_t space,
                                        size_t tiles, int64_t end, spad_error *error) {

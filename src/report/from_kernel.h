@@ -7,8 +7,8 @@
 
 #include "base/index.h"
 #include "report/report.h"
-#include "spad/sim.h"
-#include "spad/walk.h"
+#include "spad/experimental/sim.h"
+#include "spad/experimental/walk.h"
 
 /* Loops around a statement whose variables are compared: more than any real kernel nests. */
 enum { SPAD__SIM_LOOPS = 64 };

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/problem.h"
+#include "plan/problem/problem.h"
 #include "report/report.h"
 
 typedef void (*reason_writer)(spad__out *out, const spad_plan *plan, const spad_plan_result *result,

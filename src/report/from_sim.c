@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
@@ -136,7 +137,7 @@ static bool is_same_row(const spad_sim_row *a, const spad_sim_row *b) {
 
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, spad__sim_time *out) {
-    int64_t values[SPAD__SIM_LOOPS];
+    int64_t values[SPAD__SIM_LOOPS] SPAD__FILLED_BY_LOOP;
     const spad_sim_row wanted = row_of_event(times, walk, event, values);
     spad__probe probe = spad__index_probe(&times->index, hash_row(&wanted));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {

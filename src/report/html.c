@@ -8,7 +8,7 @@
  * differences from row to row, whichever is shorter, seven bits a byte. That element and what is
  * long are packed (deflate.c), so that 10^5 boxes are about 1.5 MB. The page reads
  * the strings and shows them as text. Of the user, only the title and the names in witnesses
- * (witness.c) stand in the markup itself, where they are escaped.
+ * (witness_svg.c) stand in the markup itself, where they are escaped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +201,7 @@ typedef enum sheet_column {
     LINE,
     OPEN,
     PARTNER,
+    BOX_INPUT,
     STATE,
     BOX_ROUNDING,
     BOX_ALIGNMENT,
@@ -224,6 +225,7 @@ static const char *const sheet_column_names[SHEET_COLUMNS] = {[NUMBER] = "number
                                                               [LINE] = "line",
                                                               [OPEN] = "open",
                                                               [PARTNER] = "partner",
+                                                              [BOX_INPUT] = "input",
                                                               [STATE] = "state",
                                                               [BOX_ROUNDING] = "rounding",
                                                               [BOX_ALIGNMENT] = "alignment"};
@@ -266,6 +268,7 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case LINE: return box->line;
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
+    case BOX_INPUT: return spad__report_input_of(p->report, number);
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
     case BOX_ROUNDING: return box->rounding;
     case BOX_ALIGNMENT: return box->alignment;

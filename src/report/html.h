@@ -12,7 +12,7 @@ typedef struct spad__page_part {
     const int64_t *states; /* per box: SPAD_DIFF_... bits; NULL: nothing is compared */
 } spad__page_part;
 
-/* How errors happen, as sections of the page: witness.c. */
+/* How errors happen, as sections of the page: witness_svg.c. */
 void spad__write_witnesses(spad__out *out, const spad__page_part *parts, size_t count);
 
 /* Writes the page of one part, or of two next to each other. */

@@ -23,10 +23,11 @@ void spad__json_place(spad__json *json, const spad_report_box *box) {
     spad__json_key_int(json, "end", box->end);
 }
 
-static void write_box(spad__json *json, const spad_report_box *box, int64_t number,
-                      int64_t partner) {
+static void write_box(spad__json *json, const spad__picture *p, size_t number) {
+    const spad_report_box *box = &p->report->boxes.items[number];
+    const int64_t input = spad__report_input_of(p->report, number);
     spad__json_open_flat(json, '{');
-    spad__json_key_int(json, "number", number);
+    spad__json_key_int(json, "number", (int64_t)number);
     spad__json_key_string(json, "name", box->name);
     if (box->shape.rank > 0) write_shape(json, box->shape);
     if (box->dtype != SPAD_DTYPE_NONE)
@@ -43,7 +44,8 @@ static void write_box(spad__json *json, const spad_report_box *box, int64_t numb
     }
     if (box->family >= 0) spad__json_key_int(json, "family", box->family);
     if (box->line > 0) spad__json_key_int(json, "line", box->line);
-    if (partner >= 0) spad__json_key_int(json, "conflict", partner);
+    if (input >= 0) spad__json_key_int(json, "in_place", input);
+    if (p->partner[number] >= 0) spad__json_key_int(json, "conflict", p->partner[number]);
     spad__json_close_flat(json, '}');
 }
 
@@ -89,8 +91,7 @@ static void json_view(spad__json *json, const spad__picture *p, const spad__view
     spad__json_close_flat(json, ']');
     spad__json_key_open(json, "boxes", '[');
     for (size_t i = 0; i < facts->boxes; i++) {
-        const size_t number = p->order[view->first + i];
-        write_box(json, &p->report->boxes.items[number], (int64_t)number, p->partner[number]);
+        write_box(json, p, p->order[view->first + i]);
     }
     spad__json_close(json, ']');
     spad__json_close(json, '}');

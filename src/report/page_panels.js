@@ -152,12 +152,13 @@ function boxCard(s, i) {
   if (placed(s, i)) rows.push(["bytes", addressText(s.byte[i]) + " to " + addressText(s.byte[i] + s.bytes[i])]);
   else rows.push(["bytes", "no address"]);
   if (s.laneCount > 1) rows.push(["lanes", plain(s.lane[i]) + " to " + plain(s.lane[i] + s.lanes[i])]);
-  rows.push(["alive", spanText(s.begin[i], s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + lengthText(s.length[i])]);
+  rows.push(["live", spanText(s.begin[i], s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + lengthText(s.length[i])]);
   rows.push(...userRows(s.report, ownName(s, i)));
   rows.push(["placed by", data.modes[s.mode[i]]]);
   if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
   rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
   rows.push(...lineRows(data.reports[s.part], s.line[i]));
+  if (s.input[i] >= 0) rows.push(["in place of", shorten(nameOf(s, s.index.get(s.input[i])), 80)]);
   if (s.partner[i] >= 0) rows.push(["conflict with", shorten(nameOf(s, s.index.get(s.partner[i])), 80)]);
   if (comparing && s.state[i]) rows.push(["change", stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => word).join(", ")]);
   const where = s.title + (comparing ? (s.part === 0 ? ", before" : ", after") : "");
@@ -361,7 +362,7 @@ function unfitPanel() {
   const out = [], changes = reports[0].changes || [];
   for (const s of overfull.map((shown) => shown.own || shown)) {
     out.push(element("h3", {}, clean(s.title) + " does not fit"), tableOf("unfit", null, [["needed", bothBytes(s.used)], ["available", bothBytes(s.usable)],
-      ["missing", bothBytes(s.used - s.usable)], ["alive at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
+      ["missing", bothBytes(s.used - s.usable)], ["live at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
   }
   if (reports[0].worksAt) out.push(element("p", { class: "muted" }, "smallest capacity known to work: " + bothBytes(reports[0].worksAt)));
   const heads = [changes.some(([name]) => /^(['-]|$)/.test(name || "")) ? "what helps" : "one change that helps", "saves", ...(changeReports.size > 0 ? ["plan with it"] : [])];
@@ -380,7 +381,7 @@ function changeRow([name, text, leaves], k) {
 function peakSet(shown) {
   const s = shown.own || shown, go = (i) => { const mark = { space: shown, box: i }; showChange(null); pin(mark); show(mark); };
   let sum = 0;
-  const table = tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
+  const table = tableOf("peak-set", ["live at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
     const i = s.index.get(number);
     sum += s.bytes[i];
     return [element("button", { class: "link", title: "show it in the map", onclick: () => go(i) }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
@@ -492,7 +493,7 @@ function boxesPanel() {
     bySize.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
   }
   const marks = state.query === "" ? bySize : bySize.filter((mark) => mark.space.hit[mark.box]);
-  return [element("p", { class: "muted" }, plain(marks.length) + " boxes"), columns("name, largest first", "size, alive (" + axis.unit + ")"),
+  return [element("p", { class: "muted" }, plain(marks.length) + " boxes"), columns("name, largest first", "size, live (" + axis.unit + ")"),
     ...longList("boxes", marks, (mark) => markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])), 300)];
 }
 
@@ -537,10 +538,10 @@ function buildSource() {
       continue;
     }
     if (!report.source || (report !== reports[0] && report.source === reports[0].source)) continue;
-    const faults = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
+    const errorLines = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
     const pre = element("div", { class: "source" });
     report.source.split("\n").forEach((text, k) => {
-      const row = element("div", { class: faults.has(k + 1) ? "fault" : "", onclick: () => clickLine(report, k + 1) },
+      const row = element("div", { class: errorLines.has(k + 1) ? "error-line" : "", onclick: () => clickLine(report, k + 1) },
         element("span", { class: "num" }, String(k + 1)), element("span", { class: "code" }, clean(text.replace(/\t/g, "    "))));
       sourceLines.push({ report, line: k + 1, row });
       pre.append(row);

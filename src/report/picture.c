@@ -212,24 +212,25 @@ static spad_status find_view_peak(pass *s, int64_t lane, spad_error *error) {
     spad__view *view = s->view;
     const spad_host *host = &s->picture->host;
     const size_t boxes = view->facts.boxes;
-    spad__sized *alive = spad__new_array(host, boxes, sizeof *alive);
+    spad__sized *live_boxes = spad__new_array(host, boxes, sizeof *live_boxes);
     spad__interval *used = spad__new_array(host, boxes, sizeof *used);
     size_t count = 0;
     size_t used_count = 0;
     const bool failed =
-        alive == NULL || used == NULL || !spad__array_reserve(host, &view->peak, boxes);
+        live_boxes == NULL || used == NULL || !spad__array_reserve(host, &view->peak, boxes);
     for (size_t i = 0; i < boxes && !failed; i++) {
         const size_t number = s->picture->order[view->first + i];
         const spad_report_box *box = &s->picture->report->boxes.items[number];
         const bool live = box->begin <= view->facts.peak_time && view->facts.peak_time < box->end;
         if (!live || !spad__in_lane(box, lane)) continue;
-        alive[count++] = (spad__sized){box->rect.bytes, number};
+        live_boxes[count++] = (spad__sized){box->rect.bytes, number};
         if (!spad__is_drawn(box)) continue;
         used[used_count++] = (spad__interval){box->rect.byte, box->rect.byte + box->rect.bytes};
     }
     if (!failed) {
-        if (count > 0) qsort(alive, count, sizeof *alive, spad__compare_sized);
-        for (size_t i = 0; i < count; i++) view->peak.items[view->peak.count++] = alive[i].number;
+        if (count > 0) qsort(live_boxes, count, sizeof *live_boxes, spad__compare_sized);
+        for (size_t i = 0; i < count; i++)
+            view->peak.items[view->peak.count++] = live_boxes[i].number;
         const bool bounded = view->facts.usable != SPAD_UNBOUNDED;
         const int64_t upper = bounded ? view->facts.usable : view->facts.top;
         int64_t at;
@@ -239,7 +240,7 @@ static spad_status find_view_peak(pass *s, int64_t lane, spad_error *error) {
         view->facts.peak_free = spad__max(room - view->facts.peak_bytes, 0);
         view->facts.peak_free = spad__max(view->facts.peak_free, view->facts.largest_hole);
     }
-    spad__free(host, alive, boxes * sizeof *alive);
+    spad__free(host, live_boxes, boxes * sizeof *live_boxes);
     spad__free(host, used, boxes * sizeof *used);
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

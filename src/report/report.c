@@ -4,12 +4,13 @@
  * every addition either happens or leaves the report as it was.
  */
 #include "report/report.h"
+#include "finding/findings.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "check/check.h"
+#include "base/options.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -23,23 +24,21 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     if (target == NULL || target->space_count == 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a report needs a target with memory spaces");
     }
-    const spad_report_options none = {0};
-    if (options == NULL) options = &none;
+    spad_report_options o;
     spad__limit limit;
-    const spad_status status =
-        spad__limit_start(&limit, options->timeout_ns, options->watch, error);
+    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status == SPAD_OK) status = spad__limit_start(&limit, o.timeout_ns, o.watch, error);
     if (status != SPAD_OK) return status;
-    const spad_host host = spad__host_or_default(options->host);
+    const spad_host host = spad__host_or_default(o.host);
     spad_report *report = spad__new(&host, sizeof *report);
     if (report == NULL) return spad__fail_host_memory(error);
     report->host = host;
     report->texts.host = host;
     report->limit = limit;
     report->target = target;
-    report->title = copy_text(report, options->title != NULL ? options->title : target->name);
-    report->is_titled = options->title != NULL;
-    report->time_unit =
-        copy_text(report, options->time_unit != NULL ? options->time_unit : "event");
+    report->title = copy_text(report, o.title != NULL ? o.title : target->name);
+    report->is_titled = o.title != NULL;
+    report->time_unit = copy_text(report, o.time_unit != NULL ? o.time_unit : "event");
     if (report->title == NULL || report->time_unit == NULL) {
         spad_report_destroy(report);
         return spad__fail_host_memory(error);
@@ -59,6 +58,7 @@ void spad_report_destroy(spad_report *report) {
     if (report == NULL) return;
     const spad_host host = report->host;
     spad__array_free(&host, &report->boxes);
+    spad__array_free(&host, &report->in_places);
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
     spad__array_free(&host, &report->roofs);
@@ -164,6 +164,39 @@ size_t spad_report_box_count(const spad_report *report) {
 
 const spad_report_box *spad_report_get_box(const spad_report *report, size_t number) {
     return number < report->boxes.count ? &report->boxes.items[number] : NULL;
+}
+
+/* ---- boxes in place of others -------------------------------------------------- */
+
+/* The first pair that is not before (output, input). */
+static size_t find_in_place(const spad_report *report, size_t output, size_t input) {
+    size_t low = 0;
+    size_t high = report->in_places.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const spad__in_place_boxes *pair = &report->in_places.items[middle];
+        if (pair->output < output || (pair->output == output && pair->input < input))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t spad__report_input_of(const spad_report *report, size_t box) {
+    const size_t k = find_in_place(report, box, 0);
+    if (k == report->in_places.count || report->in_places.items[k].output != box) return -1;
+    return (int64_t)report->in_places.items[k].input;
+}
+
+static bool is_in_place_of(const spad_report *report, size_t output, size_t input) {
+    const size_t k = find_in_place(report, output, input);
+    return k < report->in_places.count && report->in_places.items[k].output == output &&
+           report->in_places.items[k].input == input;
+}
+
+bool spad__report_in_place(const spad_report *report, size_t a, size_t b) {
+    return is_in_place_of(report, a, b) || is_in_place_of(report, b, a);
 }
 
 /* ---- the rest ---------------------------------------------------------------------- */
@@ -276,6 +309,7 @@ void spad__report_note_in_tables(spad_report *report) {
 
 spad__mark spad__report_mark(const spad_report *report) {
     return (spad__mark){.boxes = report->boxes.count,
+                        .in_places = report->in_places.count,
                         .bars = report->bars.count,
                         .rows = report->rows.count,
                         .roofs = report->roofs.count,
@@ -296,6 +330,7 @@ spad__mark spad__report_mark(const spad_report *report) {
 
 void spad__report_restore(spad_report *report, spad__mark before) {
     report->boxes.count = before.boxes;
+    report->in_places.count = before.in_places;
     report->bars.count = before.bars;
     report->rows.count = before.rows;
     report->roofs.count = before.roofs;

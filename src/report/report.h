@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/moment.h"
 #include "base/text.h"
-#include "check/witness.h"
+#include "finding/witness.h"
 #include "kernel/origin.h"
 #include "spad/report.h"
 
@@ -34,11 +34,17 @@ typedef struct spad__roof_row {
     int64_t busy; /* thousandths of the makespan */
 } spad__roof_row;
 
+/* Two boxes that may share bytes: an output in place of an input that dies where it is born. */
+typedef struct spad__in_place_boxes {
+    size_t output;
+    size_t input;
+} spad__in_place_boxes;
+
 /* A change after which a plan fits. */
 typedef struct spad__report_change {
     const char *name; /* of the buffer; NULL: it has no name */
     const char *text;
-    int64_t leaves;    /* bytes that are no longer alive at the peak */
+    int64_t leaves;    /* bytes that are no longer live at the peak */
     spad_report *with; /* boxes of the plan with the change; NULL: its places are not known */
 } spad__report_change;
 
@@ -64,6 +70,7 @@ struct spad_report {
     spad__limit limit;
     int64_t steps; /* since it was last asked */
     SPAD_ARRAY(spad_report_box) boxes;
+    SPAD_ARRAY(spad__in_place_boxes) in_places; /* by output, then input */
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
     SPAD_ARRAY(spad__roof_row) roofs;        /* the busiest first */
@@ -78,6 +85,15 @@ spad_status spad__report_take_fit(spad_report *report, const spad_layout *layout
 /* The last note is about what the tables of changes and of the peak have, too. */
 void spad__report_note_in_tables(spad_report *report);
 
+/* A tensor of a trace as a box. */
+spad_status spad__report_add_tensor(spad_report *report, const spad_trace *trace,
+                                    const spad_tensor *tensor, spad_error *error);
+
+/* What a scoped manager holds when it refuses a tensor, and that tensor; nothing if the error of
+ * the layout is another one. */
+spad_status spad__report_add_refusal(spad_report *report, const spad_kernel *kernel,
+                                     const spad_error *failure, spad_error *error);
+
 /* Counts a step of what is added, and asks the limit once in SPAD_REPORT_LOOK. */
 spad_status spad__report_step(spad_report *report, spad_error *error);
 
@@ -89,6 +105,7 @@ spad_status spad__report_check_limit(const spad_report *report, spad__limit *lim
 /* What a report was before a call, to take back what a failed call changed. */
 typedef struct spad__mark {
     size_t boxes;
+    size_t in_places;
     size_t bars;
     size_t rows;
     size_t roofs;
@@ -118,6 +135,11 @@ spad_status spad__report_take_origin(spad_report *report, const char *word,
 /* The first number that is no family of the report. */
 int64_t spad__next_family(const spad_report *report);
 
+/* The input in whose place a box is; -1: none. Of several, the first. */
+int64_t spad__report_input_of(const spad_report *report, size_t box);
+/* Is one of two boxes in place of the other? O(log pairs). */
+bool spad__report_in_place(const spad_report *report, size_t a, size_t b);
+
 /* Does the box take part in the map? */
 bool spad__is_drawn(const spad_report_box *box);
 
@@ -135,7 +157,7 @@ typedef struct spad__view {
     size_t first;  /* its boxes: order[first .. first + facts.boxes) */
     bool has_heap; /* some box is on the heap of a manager */
     SPAD_ARRAY(spad__step) steps;
-    SPAD_ARRAY(size_t) peak; /* boxes alive at the peak, largest first */
+    SPAD_ARRAY(size_t) peak; /* boxes live at the peak, largest first */
 } spad__view;
 
 typedef struct spad__picture {
@@ -157,7 +179,7 @@ void spad__picture_free(spad__picture *picture);
 
 /* ---- one lane ---------------------------------------------------------------------- */
 
-/* One lane of a space over time; see lane.c. */
+/* One lane of a space over time; see lane_usage.c. */
 typedef struct spad__report_lane {
     const spad_report *report;
     int64_t lane;

@@ -9,7 +9,7 @@
  *
  * That page knows one-dimensional addresses, and a block by its address alone. So every lane at
  * which boxes start is a segment, and a box is at lane x bytes of a lane + byte, with the bytes
- * of its first lane as its size. Boxes that start at the same byte while both are alive (aliases,
+ * of its first lane as its size. Boxes that start at the same byte while both are live (aliases,
  * conflicts) are in layers: layer 1 is a second memory above the first one, and so on.
  *
  * What the page also wants: blocks of a segment without holes, because it adds up their sizes to

@@ -91,7 +91,7 @@ static void write_title(spad__out *out, const spad_report_box *box, size_t most)
     spad__out_string(out, "><title>");
     spad__out_markup(out, spad__box_label(box), most);
     spad__out_format(
-        out, ": %s at %s, lanes %s to %s, alive %s to %s, %s",
+        out, ": %s at %s, lanes %s to %s, live %s to %s, %s",
         spad__exact_size(box->rect.bytes).text, spad__grouped(box->rect.byte).text,
         spad__grouped(box->rect.lane).text, spad__grouped(box->rect.lane + box->rect.lanes).text,
         spad__grouped(box->begin).text, spad__grouped(box->end).text, spad_mode_name(box->mode));

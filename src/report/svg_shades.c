@@ -86,20 +86,20 @@ static void write_columns(const spad__drawing *d, const spad__density *grid, int
                           bool is_map) {
     const spad__picture *p = d->picture;
     const int64_t side = d->light->cell;
-    int64_t alive = 0;
+    int64_t open = 0; /* boxes or bars at the column */
     size_t step = 0;
     for (int64_t column = 0; column < grid->columns; column++) {
         const int64_t x0 = SPAD__SVG_LEFT + column * side;
         const int64_t x1 = spad__min(x0 + side, SPAD__SVG_LEFT + SPAD__SVG_PLOT);
         const int64_t live = is_map ? most_live(d, &step, x1) : 0;
-        alive += grid->begun[column];
-        if (alive == 0) continue;
+        open += grid->begun[column];
+        if (open == 0) continue;
         spad__svg_rectangle(d->out, "o", x0 * 100, d->y * 100, x1 * 100, (d->y + height) * 100);
         spad__out_string(d->out, "><title>");
         spad__svg_number(d->out,
                          p->begin + spad__scale(column * side, SPAD__SVG_PLOT, p->end - p->begin));
         spad__out_string(d->out, " on: ");
-        spad__svg_number(d->out, alive);
+        spad__svg_number(d->out, open);
         spad__out_string(d->out, is_map ? " small boxes, live up to " : " short operations");
         if (is_map) spad__out_bytes_short(d->out, live);
         spad__out_string(d->out, "</title></rect>\n");

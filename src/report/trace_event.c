@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "spad/experimental/sim.h"
 
 typedef struct event_writer {
     spad__json json;

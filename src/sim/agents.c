@@ -566,7 +566,7 @@ static bool block_is_over(const spad__agents_run *c, size_t first) {
     return true;
 }
 
-/* A later block of the grid begins in the place of one that is over. Nothing of what was seen at
+/* A later block of the grid begins in place of one that is over. Nothing of what was seen at
  * the heads of loops holds from then on. */
 static spad_status begin_again(spad__agents_run *c, size_t first, spad_error *error) {
     spad_status status = SPAD_OK;

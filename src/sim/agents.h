@@ -2,13 +2,13 @@
  *
  * A kernel with synchronisation while it is simulated. agents.c moves time on: who runs
  * where; sync.c has the objects of a kernel and which operation changed them last. What an object
- * does is in sync/sync.h.
+ * does is in order/sync.h.
  */
 #ifndef SPAD_SIM_AGENTS_H
 #define SPAD_SIM_AGENTS_H
 
+#include "order/sync.h"
 #include "sim/sim.h"
-#include "sync/sync.h"
 
 /* Why a runner is where it is now: the operation, and the object it waited at. */
 typedef struct spad__cause {

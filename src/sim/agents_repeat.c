@@ -320,12 +320,12 @@ static spad_status skip(spad__agents_run *c, const spad__agents_snapshot *saved,
     }
     if (!spad__array_reserve(&sim->host, &sim->repeats, 1)) return spad__fail_host_memory(error);
     sim->repeats.items[sim->repeats.count++] =
-        (spad_sim_repeat){.loop = event->loop,
-                          .value = first,
-                          .period = value_of(&c->runners[agent]) - first,
-                          .times = times,
-                          .time = time,
-                          .row = sim->rows.count};
+        (spad__sim_repeat){.loop = event->loop,
+                           .value = first,
+                           .period = value_of(&c->runners[agent]) - first,
+                           .times = times,
+                           .time = time,
+                           .row = sim->rows.count};
     move_values(c, saved, times);
     move_times(c, saved, by);
     for (size_t i = 0; i < sim->kernel->loops.count; i++) c->loop_states[i].saved.valid = false;

@@ -14,8 +14,8 @@
 /* ---- what follows from the rows ---------------------------------------------------- */
 
 static int compare_waits(const void *left, const void *right) {
-    const spad_sim_wait *a = left;
-    const spad_sim_wait *b = right;
+    const spad__sim_wait *a = left;
+    const spad__sim_wait *b = right;
     int order = spad__compare(b->total, a->total);
     if (order == 0) order = spad__compare(a->statement, b->statement);
     if (order == 0) order = spad__compare((int64_t)a->kind, (int64_t)b->kind);
@@ -204,5 +204,7 @@ spad_status spad__sim_block(spad_sim *sim, spad_error *error) {
                                                               : spad__sim_explicit(sim, error);
     if (status == SPAD_OK) status = finish(sim, error);
     sim->totals.unit = spad__sim_unit(&sim->totals);
+    spad__copy_cut(sim->totals.uncounted, sizeof sim->totals.uncounted,
+                   spad_kernel_get_uncounted(sim->kernel));
     return status;
 }

@@ -8,8 +8,6 @@
 
 #include "sim/sim.h"
 
-/* Of several figures, that of the least certain origin counts. */
-void spad__cost_note(spad__cost *out, const spad_figure *figure);
 void spad__cost_note_field(spad__cost *out, const spad_engine *engine, const char *field);
 
 bool spad__cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *out);

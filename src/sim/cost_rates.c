@@ -20,12 +20,13 @@
 #include "kernel/place.h"
 #include "sim/cost.h"
 
-void spad__cost_note(spad__cost *out, const spad_figure *figure) {
+/* Of several figures, that of the least certain origin counts. */
+static void cost_note(spad__cost *out, const spad_figure *figure) {
     if (figure != NULL && figure->origin > out->origin) out->origin = figure->origin;
 }
 
 void spad__cost_note_field(spad__cost *out, const spad_engine *engine, const char *field) {
-    spad__cost_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
+    cost_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
 }
 
 bool spad__cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *out) {
@@ -136,7 +137,7 @@ static bool mac_cycles(const spad_sim *sim, const spad_engine *engine, const spa
     const spad_rate *rate = p.b > 0 && p.c > 0 ? find_mac_rate(engine, p.dtype) : NULL;
     out->known = rate != NULL;
     if (rate == NULL) return true;
-    spad__cost_note(out, &rate->figure);
+    cost_note(out, &rate->figure);
     return spad__scale_up(root_of_product(p.a, p.b, p.c), 1, rate->per_cycle, cycles);
 }
 
@@ -184,7 +185,7 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
         if (work[i] == 0) continue;
         out->known = rate != NULL;
         if (rate == NULL) break;
-        spad__cost_note(out, &rate->figure);
+        cost_note(out, &rate->figure);
         if (!spad__scale_up(elements, work[i], rate->per_cycle, &some)) return false;
         *cycles = spad__max(*cycles, some);
     }
@@ -350,10 +351,10 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
     *time = spad__max(out->shared[0], out->shared[1]);
     if (*time > out->busy) {
         const bool is_cache = out->shared[1] > out->shared[0];
-        spad__cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
-                                              is_cache ? "cache"
-                                              : writes ? "written"
-                                                       : "rate"));
+        cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
+                                        is_cache ? "cache"
+                                        : writes ? "written"
+                                                 : "rate"));
     }
     return true;
 }
@@ -399,7 +400,7 @@ static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t numb
     }
     cost.busy = spad__max(alone, memory);
     if (best->path >= 0 && best->busy >= cost.busy) return true;
-    spad__cost_note(&cost, &path->figure);
+    cost_note(&cost, &path->figure);
     const bool in_cycles = path->bytes_per_kilocycle > 0 || path->latency_cycles > 0;
     if (in_cycles) spad__cost_note_field(&cost, engine, "clock");
     cost.unclocked = in_cycles && engine->clock_khz <= 0;

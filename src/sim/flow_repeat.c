@@ -252,12 +252,12 @@ static spad_status skip_repetitions(const flow_capture *l, spad__snapshot *saved
         return spad__sim_fail_long(sim, event->statement, error);
     }
     if (!spad__array_reserve(&sim->host, &sim->repeats, 1)) return spad__fail_host_memory(error);
-    sim->repeats.items[sim->repeats.count++] = (spad_sim_repeat){.loop = event->loop,
-                                                                 .value = saved->value,
-                                                                 .period = stretch,
-                                                                 .times = times,
-                                                                 .time = time,
-                                                                 .row = sim->rows.count};
+    sim->repeats.items[sim->repeats.count++] = (spad__sim_repeat){.loop = event->loop,
+                                                                  .value = saved->value,
+                                                                  .period = stretch,
+                                                                  .times = times,
+                                                                  .time = time,
+                                                                  .row = sim->rows.count};
     move_flow_times(l, saved, by);
     saved->valid = false;
     return spad_walk_jump(l->flow->walk, value + times * stretch, error);

@@ -7,7 +7,7 @@
 
 #include "base/limit.h"
 #include "base/memory.h"
-#include "spad/frontier.h"
+#include "spad/experimental/frontier.h"
 
 struct spad_frontier {
     spad_host host;

@@ -4,7 +4,7 @@
  */
 #include "base/text.h"
 #include "sim/frontier.h"
-#include "sim/report.h"
+#include "sim/sim_report.h"
 
 static const char *frontier_time(const spad_frontier *f, int64_t time, char text[SPAD_TIME_TEXT]) {
     return spad_time_unit_text(f->totals.simulated.unit, time, text);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "prove/compare_shapes.h"
 #include "sim/tune.h"
 #include "spad/check.h"
 
@@ -79,6 +80,42 @@ static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool
     return status;
 }
 
+/* "for all N" of a kernel in the arena; "": its proof does not cover all trip counts. */
+static spad_status find_claim(spad_tune *tune, const spad_kernel *kernel, const char **claim,
+                              spad_error *error) {
+    const spad_check_options options = {.no_advice = true,
+                                        .timeout_ns = spad__limit_left(&tune->limit),
+                                        .watch = tune->limit.watch,
+                                        .host = &tune->host};
+    spad_check *check = NULL;
+    const char *reason = "";
+    const spad_status status = spad_check_create(&check, kernel, &options, error);
+    if (status != SPAD_OK) return status;
+    if (spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_ALL) {
+        reason = spad_check_get_reason(check);
+    }
+    *claim = spad__arena_copy(&tune->arena, reason, strlen(reason));
+    spad_check_destroy(check);
+    return *claim != NULL ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* Is the kernel as right as the given one at other shapes? Where it is not known to be, the same
+ * proof for all trip counts is enough: such shapes differ in numbers that neither proof covers. */
+static spad_status agrees_at_shapes(spad_tune *tune, const spad_kernel *kernel, bool *kept,
+                                    spad_error *error) {
+    spad__agreement agreement;
+    spad_status status =
+        spad__compare_shapes(&agreement, tune->kernel, kernel, &tune->limit, &tune->host, error);
+    const char *claim = "";
+    *kept = status == SPAD_OK && agreement.agrees && agreement.covers;
+    if (status != SPAD_OK || *kept) return status;
+    if (tune->claim == NULL) status = find_claim(tune, tune->kernel, &tune->claim, error);
+    if (status != SPAD_OK || tune->claim[0] == '\0') return status;
+    status = find_claim(tune, kernel, &claim, error);
+    *kept = status == SPAD_OK && strcmp(claim, tune->claim) == 0;
+    return status;
+}
+
 spad_status spad__tune_is_right(spad_tune *tune, const spad_kernel *kernel, bool deep, bool *right,
                                 spad_error *error) {
     const bool implicit = spad_kernel_is_implicit(kernel);
@@ -92,7 +129,7 @@ spad_status spad__tune_is_right(spad_tune *tune, const spad_kernel *kernel, bool
         status = find_verdict(tune, kernel, !implicit, events, &verdict, error);
     }
     *right = status == SPAD_OK && verdict != SPAD_VERDICT_WRONG;
-    return status;
+    return *right ? agrees_at_shapes(tune, kernel, right, error) : status;
 }
 
 /* ---- depths ------------------------------------------------------------------------ */

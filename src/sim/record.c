@@ -18,16 +18,16 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
     return count;
 }
 
-static uint64_t hash_wait(const spad_sim_wait *w) {
+static uint64_t hash_wait(const spad__sim_wait *w) {
     const uint64_t hash = spad__hash_add(spad__hash_add((uint64_t)w->kind, w->statement), w->other);
     return spad__hash_add(spad__hash_add(hash, w->tensor), w->object);
 }
 
 /* The number of a cause, SPAD__NO_ITEM: it is a new one. */
-static size_t find_wait(const spad_sim *sim, const spad_sim_wait *cause) {
+static size_t find_wait(const spad_sim *sim, const spad__sim_wait *cause) {
     spad__probe probe = spad__index_probe(&sim->wait_index, hash_wait(cause));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
-        const spad_sim_wait *w = &sim->waits.items[i];
+        const spad__sim_wait *w = &sim->waits.items[i];
         if (w->statement == cause->statement && w->kind == cause->kind &&
             w->other == cause->other && w->tensor == cause->tensor && w->object == cause->object) {
             return i;
@@ -37,7 +37,7 @@ static size_t find_wait(const spad_sim *sim, const spad_sim_wait *cause) {
 }
 
 /* Adds time to a cause, which may be a new one. False: no memory, or too long. */
-static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
+static bool add_wait(spad_sim *sim, const spad__sim_wait *cause, int64_t time, bool *fits) {
     size_t i = find_wait(sim, cause);
     if (i == SPAD__NO_ITEM) {
         if (!spad__array_reserve(&sim->host, &sim->waits, 1) ||
@@ -59,16 +59,16 @@ static int64_t statement_of(const spad_sim *sim, int64_t row) {
 
 /* The two parts of the waiting of an operation. */
 static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
-    const spad_sim_wait cause = {.statement = row->statement,
-                                 .kind = row->kind,
-                                 .other = statement_of(sim, row->cause),
-                                 .tensor = row->tensor,
-                                 .object = row->object};
-    const spad_sim_wait queue = {.statement = row->statement,
-                                 .kind = SPAD_WAIT_ENGINE,
-                                 .other = statement_of(sim, row->blocker),
-                                 .tensor = -1,
-                                 .object = -1};
+    const spad__sim_wait cause = {.statement = row->statement,
+                                  .kind = row->kind,
+                                  .other = statement_of(sim, row->cause),
+                                  .tensor = row->tensor,
+                                  .object = row->object};
+    const spad__sim_wait queue = {.statement = row->statement,
+                                  .kind = SPAD_WAIT_ENGINE,
+                                  .other = statement_of(sim, row->blocker),
+                                  .tensor = -1,
+                                  .object = -1};
     return (row->wait == 0 || add_wait(sim, &cause, row->wait, fits)) &&
            (row->queued == 0 || add_wait(sim, &queue, row->queued, fits));
 }

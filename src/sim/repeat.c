@@ -2,7 +2,7 @@
  *
  * When does a loop do the same again? From its text:
  *
- * Every expression has a period and a step (kernel/motion.h). The period of a loop makes all
+ * Every expression has a period and a step (kernel/affine_step.h). The period of a loop makes all
  * indices of its body move by a constant, rings come round, and parts of tiles stay where they
  * are. Slots of a tensor without a ring may move on, if all accesses move alike and nothing
  * outside of the loop reads or writes them.
@@ -12,15 +12,15 @@
  */
 #include "base/assert.h"
 #include "base/checked.h"
+#include "kernel/affine_step.h"
 #include "kernel/kernel.h"
-#include "kernel/motion.h"
 #include "sim/sim.h"
 
 /* How an expression moves with a loop. Other loops restart, or stand still around it. */
 static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop,
-                        spad__motion *out) {
+                        spad__affine_step *out) {
     const spad__moves moves = {.kernel = kernel, .param = -1, .loop = loop, .loop_step = 1};
-    return spad__motion_of(&moves, expr, out) == SPAD__EVEN;
+    return spad__affine_step_of(&moves, expr, out) == SPAD__EVEN;
 }
 
 /* ---- the body of a loop ------------------------------------------------------------ */
@@ -39,7 +39,7 @@ typedef struct study {
 /* The step of an expression in one period of the study; before it is settled, its period
  * becomes part of that of the study. */
 static bool step_of(study *s, spad_expr expr, int64_t *step) {
-    spad__motion m;
+    spad__affine_step m;
     *step = 0;
     if (!find_motion(s->kernel, expr, s->loop, &m)) return false;
     if (s->settled) return spad__mul(m.step, s->period / m.period, step);
@@ -299,7 +299,7 @@ static value_range multiply(value_range a, value_range b) {
  * with such a condition has no period. */
 static value_range range_of(const box *b, spad_expr expr) {
     const spad_expr_info info = spad_kernel_get_expr(b->kernel, expr);
-    value_range stack[SPAD_EXPR_MAX];
+    value_range stack[SPAD_EXPR_MAX] SPAD__FILLED_BY_LOOP;
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
         const spad_expr_node *node = &info.nodes[i];
@@ -370,10 +370,11 @@ static bool is_decided(const box *b, const spad_comparison *c) {
 
 /* Comparisons whose two sides move alike need not be decided: they repeat. */
 static bool repeats(const box *b, const spad_comparison *c) {
-    spad__motion left;
-    spad__motion right;
+    spad__affine_step left;
+    spad__affine_step right;
     return find_motion(b->kernel, c->left, b->loop, &left) &&
-           find_motion(b->kernel, c->right, b->loop, &right) && spad__motion_alike(&left, &right);
+           find_motion(b->kernel, c->right, b->loop, &right) &&
+           spad__affine_step_alike(&left, &right);
 }
 
 static bool all_decided(const box *b) {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
-#include "sim/report.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 
 const char *spad_bound_kind_name(spad_bound_kind kind) {
     static const char *const names[SPAD_BOUND_KINDS] = {[SPAD_BOUND_LATENCY] = "latency",

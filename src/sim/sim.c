@@ -201,22 +201,6 @@ spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number) {
     return row;
 }
 
-size_t spad_sim_wait_count(const spad_sim *sim) {
-    return sim->waits.count;
-}
-
-const spad_sim_wait *spad_sim_get_wait(const spad_sim *sim, size_t number) {
-    return number < sim->waits.count ? &sim->waits.items[number] : NULL;
-}
-
-size_t spad_sim_repeat_count(const spad_sim *sim) {
-    return sim->repeats.count;
-}
-
-const spad_sim_repeat *spad_sim_get_repeat(const spad_sim *sim, size_t number) {
-    return number < sim->repeats.count ? &sim->repeats.items[number] : NULL;
-}
-
 size_t spad_sim_path_count(const spad_sim *sim) {
     return sim->path.count;
 }

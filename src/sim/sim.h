@@ -12,9 +12,9 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "kernel/bytes.h"
-#include "spad/sim.h"
-#include "spad/walk.h"
+#include "kernel/touched_bytes.h"
+#include "spad/experimental/sim.h"
+#include "spad/experimental/walk.h"
 
 typedef SPAD_ARRAY(int64_t) spad__numbers;
 
@@ -37,6 +37,28 @@ typedef struct spad__active {
     spad__stretch items[SPAD__ACTIVE_MAX];
 } spad__active;
 
+/* All waits of one statement for one cause, extrapolated ones included. */
+typedef struct spad__sim_wait {
+    int64_t statement;
+    spad_wait_kind kind;
+    int64_t other;  /* the statement that it waited for; -1: none */
+    int64_t tensor; /* or -1 */
+    int64_t object; /* or -1 */
+    int64_t count;
+    int64_t total;
+} spad__sim_wait;
+
+/* A loop that was extrapolated: from `value` on its state repeats every `period` iterations, which
+ *  together take `time`; `times` such periods were skipped. */
+typedef struct spad__sim_repeat {
+    int64_t loop;
+    int64_t value;
+    int64_t period;
+    int64_t times;
+    int64_t time;
+    size_t row; /* the first row after it */
+} spad__sim_repeat;
+
 struct spad_sim {
     spad_host host;
     const spad_kernel *kernel;
@@ -45,9 +67,9 @@ struct spad_sim {
     SPAD_ARRAY(spad_sim_row) rows;
     SPAD_ARRAY(size_t) first_values; /* per row, into `values` */
     spad__numbers values;
-    SPAD_ARRAY(spad_sim_wait) waits;
+    SPAD_ARRAY(spad__sim_wait) waits;
     spad__index wait_index; /* of the causes; of no use once they are sorted */
-    SPAD_ARRAY(spad_sim_repeat) repeats;
+    SPAD_ARRAY(spad__sim_repeat) repeats;
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
     spad_sim_engine *engines;               /* per engine of the target */

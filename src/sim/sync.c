@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The synchronisation objects of a kernel while it is simulated: which operation changed each one
- * last, beside what sync/sync.h has of it. Everything here takes no time; a wait is tried again
+ * last, beside what order/sync.h has of it. Everything here takes no time; a wait is tried again
  * when something has happened. Kernels that misuse an object are for the check to report: here they
  * go on as the object does.
  */

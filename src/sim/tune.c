@@ -70,15 +70,33 @@ int64_t spad__tune_placed(const spad_layout *layout) {
     return total;
 }
 
+/* The bytes of each space; stays at the limit of 64 bits. NULL: no memory. */
+static const int64_t *placed_in_spaces(spad_tune *tune, const spad_layout *layout) {
+    const spad_target *target = spad_kernel_get_target(tune->kernel);
+    int64_t *bytes = spad__arena_array(&tune->arena, target->space_count, sizeof *bytes);
+    if (bytes == NULL) return NULL;
+    for (size_t i = 0; i < target->space_count; i++) bytes[i] = 0;
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        const spad_space *space = &target->spaces[row->space];
+        if (space->off_chip) continue;
+        if (!spad__mul(row->height, space->lanes, &bytes[row->space])) {
+            bytes[row->space] = INT64_MAX;
+        }
+    }
+    return bytes;
+}
+
 /* Does it fit? The one place that asks the planner; fills in `planned`, `placed` and `fits` of the
  * point. SPAD_ERR_TIME: time was up before that was known. */
-static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tune_point *point,
+static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad__tune_point *point,
                             spad_error *error) {
     spad_layout *layout;
     bool *fits = &point->fits;
     *fits = false;
     point->planned = SPAD_UNBOUNDED;
     point->placed = 0;
+    point->spaces = NULL;
     spad_error failure;
     spad_status status = lay_out_checked(tune, kernel, &layout, &failure);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
@@ -89,6 +107,11 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tun
     *fits = spad_layout_fits(layout);
     if (*fits) {
         point->placed = spad__tune_placed(layout);
+        point->spaces = placed_in_spaces(tune, layout);
+        if (point->spaces == NULL) {
+            spad_layout_destroy(layout);
+            return spad__fail_host_memory(error);
+        }
         const spad_sim_options with_places = {.layout = layout,
                                               .timeout_ns = spad__limit_left(&tune->limit),
                                               .watch = tune->limit.watch,
@@ -174,12 +197,12 @@ static spad_status cut(spad_tune *tune) {
 }
 
 /* A point that was not run to its end for lack of time has no makespan. */
-static spad_status evaluate_point(spad_tune *tune, const int64_t *values, spad_tune_point *out,
+static spad_status evaluate_point(spad_tune *tune, const int64_t *values, spad__tune_point *out,
                                   spad_error *error) {
     spad_kernel *kernel;
     spad_status status = spad__tune_shape(&kernel, tune, values, error);
     if (status != SPAD_OK) return status;
-    *out = (spad_tune_point){
+    *out = (spad__tune_point){
         .makespan = SPAD_UNBOUNDED, .values = values, .bytes = spad__tune_bytes(kernel)};
     status = simulate(tune, kernel, NULL, &out->makespan, error);
     spad_kernel_destroy(kernel);
@@ -187,7 +210,7 @@ static spad_status evaluate_point(spad_tune *tune, const int64_t *values, spad_t
 }
 
 /* Keeps a point, with its own copy of the values. */
-static bool keep(spad_tune *tune, const spad_tune_point *point) {
+static bool keep(spad_tune *tune, const spad__tune_point *point) {
     const size_t size = tune->knobs.count * sizeof *point->values;
     int64_t *values = spad__arena_array(&tune->arena, tune->knobs.count + 1, sizeof *values);
     if (values == NULL || !spad__array_reserve(&tune->host, &tune->looked, 1)) return false;
@@ -214,7 +237,7 @@ static void read_values(const spad_tune *tune, const size_t *at, int64_t *values
 
 static spad_status evaluate_all(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
     do {
-        spad_tune_point point;
+        spad__tune_point point;
         read_values(tune, at, values);
         const spad_status status = evaluate_point(tune, values, &point, error);
         if (status != SPAD_OK) return status;
@@ -225,7 +248,7 @@ static spad_status evaluate_all(spad_tune *tune, size_t *at, int64_t *values, sp
 
 /* ---- descent ----------------------------------------------------------------------- */
 
-static bool is_better_step(const spad_tune_point *a, const spad_tune_point *b) {
+static bool is_better_step(const spad__tune_point *a, const spad__tune_point *b) {
     if (a->makespan != b->makespan) return a->makespan < b->makespan;
     return a->bytes < b->bytes;
 }
@@ -233,14 +256,14 @@ static bool is_better_step(const spad_tune_point *a, const spad_tune_point *b) {
 static spad_status descend(spad_tune *tune, size_t *at, int64_t *values, spad_error *error) {
     for (size_t i = 0; i < tune->knobs.count; i++) at[i] = tune->knobs.items[i].value_count - 1;
     for (;;) {
-        spad_tune_point point;
+        spad__tune_point point;
         read_values(tune, at, values);
         spad_status status = evaluate_point(tune, values, &point, error);
         if (status != SPAD_OK) return status;
         if (!keep(tune, &point)) return spad__fail_host_memory(error);
 
         size_t best = SIZE_MAX;
-        spad_tune_point best_point = {0};
+        spad__tune_point best_point = {0};
         for (size_t i = 0; i < tune->knobs.count; i++) {
             if (at[i] == 0) continue;
             if (tune->totals.cut) return SPAD_OK;
@@ -277,7 +300,7 @@ static int compare_ranked(const void *left, const void *right) {
 }
 
 /* Asks the planner, if it has not been asked; not once time is up. */
-static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *error) {
+static spad_status place(spad_tune *tune, spad__tune_point *point, spad_error *error) {
     spad_kernel *kernel;
     bool late;
     if (point->planned != 0) return SPAD_OK;
@@ -294,18 +317,19 @@ static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *er
     return status;
 }
 
-static bool is_better(const spad_tune_point *a, const spad_tune_point *b) {
+static bool is_better(const spad__tune_point *a, const spad__tune_point *b) {
     if (a->planned != b->planned) return a->planned < b->planned;
     return a->bytes < b->bytes;
 }
 
-static spad_status choose_point(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
+static spad_status choose_point(spad_tune *tune, const spad__tune_point *point, spad_error *error) {
     const spad_status status = spad__tune_shape(&tune->chosen, tune, point->values, error);
     if (status != SPAD_OK) return status;
     tune->totals.makespan = point->makespan;
     tune->totals.planned = point->planned;
     tune->totals.bytes = point->bytes;
     tune->totals.placed = point->placed;
+    tune->totals.spaces = point->spaces;
     for (size_t k = 0; k < tune->knobs.count; k++) {
         tune->knobs.items[k].chosen = point->values[k];
     }
@@ -315,11 +339,11 @@ static spad_status choose_point(spad_tune *tune, const spad_tune_point *point, s
 /* Takes the fastest point with places, of equal ones the one with the fewest bytes. The first
  * one that was examined is what the round started with: nothing worse is taken. */
 static spad_status choose(spad_tune *tune, const ranked *order, spad_error *error) {
-    const spad_tune_point *best = &tune->looked.items[0];
+    const spad__tune_point *best = &tune->looked.items[0];
     if (!best->fits) best = NULL;
     int placed = 0;
     for (size_t i = 0; i < tune->looked.count && placed < PLACED_MOST; i++) {
-        spad_tune_point *point = &tune->looked.items[order[i].number];
+        spad__tune_point *point = &tune->looked.items[order[i].number];
         if (point->makespan == SPAD_UNBOUNDED) break;
         if (best != NULL && point->makespan > best->planned) break;
         if (best != NULL && point->makespan == best->planned && point->bytes >= best->bytes) {
@@ -338,7 +362,7 @@ static spad_status choose(spad_tune *tune, const ranked *order, spad_error *erro
 static spad_status place_frontier(spad_tune *tune, const ranked *order, spad_error *error) {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < tune->looked.count; i++) { /* the fastest first: bytes must go down */
-        spad_tune_point *point = &tune->looked.items[order[i].number];
+        spad__tune_point *point = &tune->looked.items[order[i].number];
         if (point->makespan == SPAD_UNBOUNDED || point->bytes >= least) continue;
         least = point->bytes;
         const spad_status status = place(tune, point, error);
@@ -353,13 +377,13 @@ static spad_status keep_frontier(spad_tune *tune, ranked *order, spad_error *err
     int64_t least[2] = {INT64_MAX, INT64_MAX}; /* of all; of those that fit */
     size_t count = 0;
     for (size_t i = 0; i < tune->looked.count; i++) {
-        const spad_tune_point *p = &tune->looked.items[i];
+        const spad__tune_point *p = &tune->looked.items[i];
         if (p->planned == 0 || p->makespan == SPAD_UNBOUNDED) continue;
         order[count++] = (ranked){p->fits ? p->planned : p->makespan, p->bytes, i};
     }
     qsort(order, count, sizeof *order, compare_ranked);
     for (size_t i = 0; i < count; i++) {
-        const spad_tune_point *point = &tune->looked.items[order[i].number];
+        const spad__tune_point *point = &tune->looked.items[order[i].number];
         if (point->bytes >= least[point->fits]) continue;
         least[0] = spad__min(least[0], point->bytes);
         if (point->fits) least[1] = point->bytes;
@@ -370,7 +394,7 @@ static spad_status keep_frontier(spad_tune *tune, ranked *order, spad_error *err
     }
     for (size_t i = 0; i < tune->points.count / 2; i++) {
         const size_t other = tune->points.count - 1 - i;
-        const spad_tune_point kept = tune->points.items[i];
+        const spad__tune_point kept = tune->points.items[i];
         tune->points.items[i] = tune->points.items[other];
         tune->points.items[other] = kept;
     }
@@ -434,11 +458,11 @@ static int64_t most_tiles(const spad_tune *tune, const spad_kernel *kernel,
 /* The fewest tiles, up to the deepest ring, that give the best makespan; *helps: that is better
  * than one. The tensor is that of the kernel. */
 static spad_status try_hoist(spad_tune *tune, const spad_kernel *kernel, size_t number,
-                             spad_tune_hoist *best, bool *helps, spad_error *error) {
+                             spad__tune_hoist *best, bool *helps, spad_error *error) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
     const int64_t most = most_tiles(tune, kernel, t);
     int64_t before = SPAD_UNBOUNDED;
-    *best = (spad_tune_hoist){.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
+    *best = (spad__tune_hoist){.tensor = (int64_t)number, .tiles = 1, .makespan = SPAD_UNBOUNDED};
     for (int64_t tiles = 1; tiles <= most && !tune->totals.cut; tiles = spad__tune_next(tiles)) {
         const spad_define hoist = {t->name, tiles};
         const spad_sim_options options = {.hoists = &hoist, .hoist_count = 1};
@@ -464,7 +488,7 @@ static int64_t number_in_given(const spad_tune *tune, const char *name) {
     return (int64_t)i;
 }
 
-static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad_tune_hoist hoist,
+static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad__tune_hoist hoist,
                               spad_error *error) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)hoist.tensor);
     hoist.tensor = number_in_given(tune, t->name);
@@ -474,10 +498,10 @@ static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad_t
 }
 
 /* Hoists in the chosen kernel, if that can be written, is right, fits, and is faster there. */
-static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_error *error) {
+static spad_status apply_hoist(spad_tune *tune, spad__tune_hoist *hoist, spad_error *error) {
     spad_kernel *kernel;
     int64_t makespan = SPAD_UNBOUNDED;
-    spad_tune_point point = {.planned = SPAD_UNBOUNDED};
+    spad__tune_point point = {.planned = SPAD_UNBOUNDED};
     bool good = false;
     spad_status status =
         spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, NULL);
@@ -498,6 +522,7 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
     tune->totals.makespan = makespan;
     tune->totals.planned = point.planned;
     tune->totals.placed = point.placed;
+    tune->totals.spaces = point.spaces;
     tune->totals.bytes = spad__tune_bytes(kernel);
     return status;
 }
@@ -505,10 +530,10 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
 /* The best of what helps in a kernel; *found: there is something. Those that were tried in vain
  * are left out. */
 static spad_status find_hoist(spad_tune *tune, const spad_kernel *kernel, const bool *vain,
-                              spad_tune_hoist *best, bool *found, spad_error *error) {
+                              spad__tune_hoist *best, bool *found, spad_error *error) {
     *found = false;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        spad_tune_hoist hoist;
+        spad__tune_hoist hoist;
         bool helps;
         if (!can_be_hoisted(kernel, i) || tune->totals.cut) continue;
         if (vain[number_in_given(tune, spad_kernel_get_tensor(kernel, i)->name)]) continue;
@@ -532,7 +557,7 @@ static spad_status find_hoists(spad_tune *tune, spad_error *error) {
     bool found = true;
     while (status == SPAD_OK && found) {
         const spad_kernel *kernel = tune->chosen != NULL ? tune->chosen : tune->kernel;
-        spad_tune_hoist hoist;
+        spad__tune_hoist hoist;
         status = find_hoist(tune, kernel, vain, &hoist, &found, error);
         if (status != SPAD_OK || !found) break;
         vain[number_in_given(tune, spad_kernel_get_tensor(kernel, (size_t)hoist.tensor)->name)] =
@@ -568,7 +593,7 @@ static spad_status search_points(spad_tune *tune, spad_error *error) {
     size_t *at = spad__new_array(&tune->host, count, sizeof *at);
     int64_t *values = spad__new_array(&tune->host, count, sizeof *values);
     spad_status status = SPAD_OK;
-    spad_tune_point deepest = {0};
+    spad__tune_point deepest = {0};
     if (at == NULL || values == NULL) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         tune->totals.combinations = count_combinations(tune);
@@ -620,11 +645,12 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     }
     const spad_status known = check_costs(tune, error);
     if (known != SPAD_OK) return known;
-    spad_tune_point point;
+    spad__tune_point point;
     const spad_status placed = test_fit(tune, tune->kernel, &point, error);
     t->written_fits = point.fits;
     t->written_planned = point.planned;
     t->written_placed = point.placed;
+    t->written_spaces = point.spaces;
     return placed;
 }
 
@@ -660,20 +686,22 @@ static size_t count_applied(const spad_tune *tune) {
 
 static spad_status run_rounds(spad_tune *tune, spad_error *error) {
     const spad_tune_totals *t = &tune->totals;
-    tune->start = (spad_tune_point){.makespan = t->written,
-                                    .planned = t->written_planned,
-                                    .bytes = t->written_bytes,
-                                    .placed = t->written_placed,
-                                    .fits = t->written_fits};
+    tune->start = (spad__tune_point){.makespan = t->written,
+                                     .planned = t->written_planned,
+                                     .bytes = t->written_bytes,
+                                     .placed = t->written_placed,
+                                     .spaces = t->written_spaces,
+                                     .fits = t->written_fits};
     spad_status status = run_round(tune, error);
     for (size_t before = 0; status == SPAD_OK && count_applied(tune) > before;) {
         before = count_applied(tune);
         start_from_last_round(tune);
-        tune->start = (spad_tune_point){.makespan = t->makespan,
-                                        .planned = t->planned,
-                                        .bytes = t->bytes,
-                                        .placed = t->placed,
-                                        .fits = true};
+        tune->start = (spad__tune_point){.makespan = t->makespan,
+                                         .planned = t->planned,
+                                         .bytes = t->bytes,
+                                         .placed = t->placed,
+                                         .spaces = t->spaces,
+                                         .fits = true};
         status = run_round(tune, error);
     }
     return status;
@@ -689,7 +717,7 @@ static void name_rows(spad_tune *tune) {
         knob->name = t->name;
         knob->written = t->slots;
         for (size_t k = 0; k < tune->hoists.count; k++) {
-            spad_tune_hoist *hoist = &tune->hoists.items[k];
+            spad__tune_hoist *hoist = &tune->hoists.items[k];
             if (!hoist->applied || hoist->tensor != knob->tensor) continue;
             hoist->tiles = knob->chosen / t->slots;
             hoist->bytes = tensor_bytes(t, hoist->tiles - 1);
@@ -769,20 +797,4 @@ size_t spad_tune_knob_count(const spad_tune *tune) {
 
 const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number) {
     return number < tune->knobs.count ? &tune->knobs.items[number] : NULL;
-}
-
-size_t spad_tune_point_count(const spad_tune *tune) {
-    return tune->points.count;
-}
-
-const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number) {
-    return number < tune->points.count ? &tune->points.items[number] : NULL;
-}
-
-size_t spad_tune_hoist_count(const spad_tune *tune) {
-    return tune->hoists.count;
-}
-
-const spad_tune_hoist *spad_tune_get_hoist(const spad_tune *tune, size_t number) {
-    return number < tune->hoists.count ? &tune->hoists.items[number] : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far a search of the tuner has come, and the caller's wish to end it. Simulations, checks and
+ * How far a search of the tuner has come, and a cancellation by the caller. Simulations, checks and
  * layouts of a search all ask its watch, so that is where progress is reported.
  */
 #include "base/checked.h"

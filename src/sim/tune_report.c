@@ -2,7 +2,7 @@
  *
  * What the tuner found, as text and as JSON.
  */
-#include "sim/report.h"
+#include "sim/sim_report.h"
 #include "sim/tune.h"
 
 enum { POINTS_MAX = 16 };
@@ -20,15 +20,31 @@ static void write_time(spad__out *out, const spad_tune *tune, const char *what, 
                      time == SPAD_UNBOUNDED ? "-" : tune_time(tune, time, a), rest);
 }
 
-/* "as it is   3.668 us; 6.624 us where tensors share bytes, 4,096 B placed" */
+/* ", 4,096 B of shared and 512 B of registers placed": memories are not added up, because each has
+ * a limit of its own. */
+static void write_spaces(spad__out *out, const spad_tune *tune, const int64_t *spaces) {
+    const spad_target *target = spad_kernel_get_target(tune->kernel);
+    size_t used = 0;
+    size_t written = 0;
+    for (size_t i = 0; spaces != NULL && i < target->space_count; i++) used += spaces[i] > 0;
+    for (size_t i = 0; spaces != NULL && i < target->space_count; i++) {
+        if (spaces[i] == 0) continue;
+        spad__out_string(out, written == 0 || written + 1 < used ? ", " : " and ");
+        spad__out_format(out, "%s of %s", spad__exact_size(spaces[i]).text, target->spaces[i].name);
+        written++;
+    }
+    if (used > 0) spad__out_string(out, " placed");
+}
+
+/* "as it is   3.668 us; 6.624 us where tensors share bytes, 4,096 B of shared placed" */
 static void write_times(spad__out *out, const spad_tune *tune, const char *what, int64_t time,
-                        int64_t planned, int64_t placed, bool fits) {
+                        int64_t planned, const int64_t *spaces, bool fits) {
     char a[SPAD_TIME_TEXT];
     spad__out_format(out, "%-10s %s", what, tune_time(tune, time, a));
     if (planned != time && planned != SPAD_UNBOUNDED) {
         spad__out_format(out, "; %s where tensors share bytes", tune_time(tune, planned, a));
     }
-    if (placed > 0) spad__out_format(out, ", %s placed", spad__exact_size(placed).text);
+    write_spaces(out, tune, spaces);
     spad__out_string(out, fits ? "\n" : ", does not fit\n");
 }
 
@@ -67,10 +83,10 @@ static void write_tune_head(spad__out *out, const spad_tune *tune) {
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(tune->kernel));
     spad__out_format(out, " on %s\n", spad_kernel_get_target(tune->kernel)->name);
-    write_times(out, tune, "as it is", t->written, t->written_planned, t->written_placed,
+    write_times(out, tune, "as it is", t->written, t->written_planned, t->written_spaces,
                 t->written_fits);
     if (tune->chosen != NULL) {
-        write_times(out, tune, "tuned", t->makespan, t->planned, t->placed, true);
+        write_times(out, tune, "tuned", t->makespan, t->planned, t->spaces, true);
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` shows why\n");
     }
@@ -100,24 +116,41 @@ static void write_knobs(spad__out *out, const spad_tune *tune) {
     }
 }
 
-static void write_frontier(spad__out *out, const spad_tune *tune) {
+/* Has a choice that fits bytes in the space? */
+static bool is_space_placed(const spad_tune *tune, size_t space) {
+    for (size_t i = 0; i < tune->points.count; i++) {
+        const spad__tune_point *p = &tune->points.items[i];
+        if (p->fits && p->spaces != NULL && p->spaces[space] > 0) return true;
+    }
+    return false;
+}
+
+static void write_point(spad__out *out, const spad_tune *tune, const spad__tune_point *p) {
+    const spad_target *target = spad_kernel_get_target(tune->kernel);
     char a[SPAD_TIME_TEXT];
+    for (size_t s = 0; s < target->space_count; s++) {
+        if (!is_space_placed(tune, s)) continue;
+        spad__out_format(out, "%14s ", p->fits ? spad__grouped(p->spaces[s]).text : "-");
+    }
+    spad__out_format(out, "%14s  ", tune_time(tune, p->fits ? p->planned : p->makespan, a));
+    for (size_t k = 0; k < tune->knobs.count; k++) {
+        spad__out_format(out, " %lld", (long long)p->values[k]);
+    }
+    spad__out_string(out, p->fits ? "\n" : ", does not fit\n");
+}
+
+/* A column for each memory: its placed bytes, over all lanes. */
+static void write_frontier(spad__out *out, const spad_tune *tune) {
+    const spad_target *target = spad_kernel_get_target(tune->kernel);
     if (tune->points.count == 0 || tune->knobs.count == 0) return;
-    spad__out_format(out, "\n%14s %14s %14s   %s\n", "bytes", "placed",
-                     spad_time_unit_name(tune->totals.simulated.unit), "depths");
+    spad__out_string(out, "\n");
+    for (size_t s = 0; s < target->space_count; s++) {
+        if (is_space_placed(tune, s)) spad__out_format(out, "%12s B ", target->spaces[s].name);
+    }
+    spad__out_format(out, "%14s   %s\n", spad_time_unit_name(tune->totals.simulated.unit),
+                     "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
-        const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14s ", spad__grouped(p->bytes).text);
-        if (p->fits) {
-            spad__out_format(out, "%14s ", spad__grouped(p->placed).text);
-        } else {
-            spad__out_format(out, "%14s ", "-");
-        }
-        spad__out_format(out, "%14s  ", tune_time(tune, p->fits ? p->planned : p->makespan, a));
-        for (size_t k = 0; k < tune->knobs.count; k++) {
-            spad__out_format(out, " %lld", (long long)p->values[k]);
-        }
-        spad__out_string(out, p->fits ? "\n" : ", does not fit\n");
+        write_point(out, tune, &tune->points.items[i]);
     }
     if (tune->points.count > POINTS_MAX) {
         spad__out_format(out, "%14s and %zu more\n", "", tune->points.count - POINTS_MAX);
@@ -127,7 +160,7 @@ static void write_frontier(spad__out *out, const spad_tune *tune) {
 static void write_hoists(spad__out *out, const spad_tune *tune) {
     char a[SPAD_TIME_TEXT];
     for (size_t i = 0; i < tune->hoists.count; i++) {
-        const spad_tune_hoist *h = &tune->hoists.items[i];
+        const spad__tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__out_string(out, i == 0 ? "\n" : "");
         spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %s tiles: ",
@@ -166,6 +199,21 @@ static void json_values(spad__json *json, const char *key, const int64_t *values
     spad__json_close(json, ']');
 }
 
+/* {"shared": 4096}: of the memories that a layout uses; null where there is none. */
+static void json_spaces(spad__json *json, const char *key, const spad_tune *tune,
+                        const int64_t *spaces) {
+    const spad_target *target = spad_kernel_get_target(tune->kernel);
+    if (spaces == NULL) {
+        spad__json_key_string(json, key, NULL);
+        return;
+    }
+    spad__json_key_open(json, key, '{');
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (spaces[i] > 0) spad__json_key_int(json, target->spaces[i].name, spaces[i]);
+    }
+    spad__json_close(json, '}');
+}
+
 static void json_totals(spad__json *json, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     spad__json_key_string(json, "kernel", spad_kernel_get_name(tune->kernel));
@@ -175,12 +223,14 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     json_time(json, "written_planned_ps", t->written_planned);
     spad__json_key_int(json, "written_bytes", t->written_bytes);
     spad__json_key_int(json, "written_placed", t->written_placed);
+    json_spaces(json, "written_spaces", tune, t->written_spaces);
     spad__json_key_bool(json, "written_fits", t->written_fits);
     spad__json_key_bool(json, "fits", tune->chosen != NULL);
     json_time(json, "makespan_ps", t->makespan);
     json_time(json, "planned_ps", t->planned);
     spad__json_key_int(json, "bytes", t->bytes);
     spad__json_key_int(json, "placed", t->placed);
+    json_spaces(json, "spaces", tune, t->spaces);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
     spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->sampled);
@@ -208,10 +258,11 @@ static void json_knobs(spad__json *json, const spad_tune *tune) {
 static void json_frontier(spad__json *json, const spad_tune *tune) {
     spad__json_key_open(json, "frontier", '[');
     for (size_t i = 0; i < tune->points.count; i++) {
-        const spad_tune_point *p = &tune->points.items[i];
+        const spad__tune_point *p = &tune->points.items[i];
         spad__json_open(json, '{');
         spad__json_key_int(json, "bytes", p->bytes);
         spad__json_key_int(json, "placed", p->placed);
+        json_spaces(json, "spaces", tune, p->spaces);
         spad__json_key_int(json, "makespan_ps", p->makespan);
         json_time(json, "planned_ps", p->planned);
         spad__json_key_bool(json, "fits", p->fits);
@@ -224,7 +275,7 @@ static void json_frontier(spad__json *json, const spad_tune *tune) {
 static void json_hoists(spad__json *json, const spad_tune *tune) {
     spad__json_key_open(json, "hoists", '[');
     for (size_t i = 0; i < tune->hoists.count; i++) {
-        const spad_tune_hoist *h = &tune->hoists.items[i];
+        const spad__tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__json_open(json, '{');
         spad__json_key_string(json, "tensor", t->name);

@@ -7,9 +7,10 @@
  * unit; one with costs of several kinds is in picoseconds in which some are assumptions.
  */
 #include <stdio.h>
+#include <string.h>
 
-#include "sim/report.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 
 spad_time_unit spad__sim_unit(const spad_sim_totals *totals) {
     if (totals->unknown == 0 && totals->unclocked == 0) return SPAD_TIME_REAL;
@@ -113,7 +114,7 @@ const char *spad_sim_costs_text(const spad_sim_totals *totals, char field[SPAD_B
     return field;
 }
 
-const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
+const char *spad__costs_badge(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
     const spad__figure all = spad__grouped(totals->operations);
     const spad__figure assumed = spad__grouped(totals->unknown + totals->unclocked);
     switch (totals->unit) {
@@ -137,4 +138,13 @@ const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_B
                  spad__grouped(totals->by_origin[SPAD_ORIGIN_ESTIMATE]).text, all.text);
         return field;
     }
+}
+
+const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
+    const char *costs = spad__costs_badge(totals, field);
+    if (totals->uncounted[0] == '\0') return costs;
+    const size_t used = costs != NULL ? strlen(costs) : 0;
+    snprintf(field + used, SPAD_BADGE_TEXT - used, "%snot counted: %s", used > 0 ? "; " : "",
+             totals->uncounted);
+    return field;
 }

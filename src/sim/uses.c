@@ -8,7 +8,8 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "kernel/layout.h"
+#include "kernel/place.h"
+#include "layout/layout.h"
 
 /* What is known of a slot while the walk goes on. */
 typedef struct slot_use {

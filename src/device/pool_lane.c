@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes. See lane.h.
+ * Lanes. See pool_lane.h.
  */
-#include "device/lane.h"
+#include "device/pool_lane.h"
 
 #include "base/assert.h"
 #include "base/checked.h"

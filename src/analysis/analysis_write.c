@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/fit.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "check/check.h"
-#include "check/fit.h"
 #include "kernel/kernel.h"
-#include "kernel/layout.h"
-#include "kernel/occupancy.h"
-#include "sim/report.h"
+#include "layout/layout.h"
+#include "layout/occupancy.h"
+#include "sim/sim_report.h"
+#include "verify/verify.h"
 
 /* ---- notes ------------------------------------------------------------------------- */
 
@@ -32,6 +32,7 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
                                      const spad_sink *sink, spad_error *error) {
     const spad_analysis_note *note = spad_analysis_get_note(analysis, number);
     spad__out out;
+    char text[SPAD__REASON_MAX * 2];
     if (note == NULL) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no note %zu; the analysis has %zu",
                           number, analysis->notes.count);
@@ -44,9 +45,9 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
         break;
     case SPAD_ANALYSIS_PEAK: spad__layout_write_peak(&out, analysis->layout, note->space); break;
     case SPAD_ANALYSIS_VERDICT:
-        spad__out_string(&out, spad_verdict_name(spad_check_get_verdict(analysis->check)));
-        spad__out_string(&out, ": ");
-        spad__out_string(&out, spad_check_get_reason(analysis->check));
+        spad__verdict_text(text, sizeof text, spad_check_get_verdict(analysis->check),
+                           spad_check_get_reason(analysis->check));
+        spad__out_string(&out, text);
         break;
     }
     return spad__out_finish(&out, error);

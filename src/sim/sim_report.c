@@ -2,7 +2,7 @@
  *
  * A simulation as text and as JSON.
  */
-#include "sim/report.h"
+#include "sim/sim_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +72,23 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     spad__out_string(out, "\n");
 }
 
+/* Work that no time is counted for; examples in brackets have a line of their own. */
+static void write_uncounted(spad__out *out, const char *work) {
+    char head[SPAD_UNCOUNTED_TEXT];
+    if (work[0] == '\0') return;
+    const char *examples = strstr(work, " (");
+    const size_t length = examples != NULL ? (size_t)(examples - work) : strlen(work);
+    memcpy(head, work, length);
+    head[length] = '\0';
+    spad__out_string(out, "not counted: ");
+    spad__out_one_line(out, head);
+    if (examples != NULL) {
+        spad__out_string(out, "\n           ");
+        spad__out_one_line(out, examples + 1);
+    }
+    spad__out_string(out, ";\n           the kernel may take longer\n");
+}
+
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
     char badge_field[SPAD_BADGE_TEXT];
@@ -89,7 +106,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
         spad__out_format(out, "costs      %s\n", costs);
     }
     for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
-        const spad_sim_repeat *r = &sim->repeats.items[i];
+        const spad__sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
         spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
         spad__out_format(out, " from %lld on: %s %s in %s, %s times more\n", (long long)r->value,
@@ -99,7 +116,8 @@ static void write_head(spad__out *out, const spad_sim *sim) {
     if (sim->repeats.count > REPEATS_MAX) {
         spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
     }
-    const char *badge = spad_sim_badge_text(&sim->totals, badge_field);
+    write_uncounted(out, sim->totals.uncounted);
+    const char *badge = spad__costs_badge(&sim->totals, badge_field);
     if (badge != NULL && sim->totals.unit != SPAD_TIME_REAL) {
         spad__out_format(out, "unit       %s;\n           ", badge);
         spad__out_string(out, "write `cost N ns` in the kernel, or use a target with figures\n");
@@ -178,7 +196,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
 
 /* ---- causes and path --------------------------------------------------------------- */
 
-static void write_cause(spad__out *out, const spad_sim *sim, const spad_sim_wait *w) {
+static void write_cause(spad__out *out, const spad_sim *sim, const spad__sim_wait *w) {
     const char *other = statement_name(sim, w->other);
     const char *tensor =
         w->tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)w->tensor)->name : "?";
@@ -211,7 +229,7 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
     if (sim->waits.count == 0) return;
     spad__out_string(out, "\nwaiting\n");
     for (size_t i = 0; i < sim->waits.count && i < WAITS_SHOWN; i++) {
-        const spad_sim_wait *w = &sim->waits.items[i];
+        const spad__sim_wait *w = &sim->waits.items[i];
         spad__out_format(out, "%14s  %-12.63s ", sim_time(sim, w->total, a),
                          statement_name(sim, w->statement));
         write_cause(out, sim, w);
@@ -266,6 +284,8 @@ void spad__json_unit(spad__json *json, const spad_sim_totals *totals) {
     spad__json_key_int(json, "unknown", totals->unknown);
     spad__json_key_int(json, "assumed", totals->unknown + totals->unclocked);
     spad__json_key_string(json, "unit", spad_time_unit_name(totals->unit));
+    spad__json_key_string(json, "uncounted",
+                          totals->uncounted[0] != '\0' ? totals->uncounted : NULL);
 }
 
 static void json_name(spad__json *json, const char *key, const char *name) {
@@ -340,7 +360,7 @@ static void json_about(spad__json *json, const spad_sim *sim, spad_wait_kind kin
 static void json_waits(spad__json *json, const spad_sim *sim) {
     spad__json_key_open(json, "waits", '[');
     for (size_t i = 0; i < sim->waits.count; i++) {
-        const spad_sim_wait *w = &sim->waits.items[i];
+        const spad__sim_wait *w = &sim->waits.items[i];
         spad__json_open(json, '{');
         json_statement(json, sim, "operation", w->statement);
         json_about(json, sim, w->kind, w->tensor, w->object);
@@ -355,7 +375,7 @@ static void json_waits(spad__json *json, const spad_sim *sim) {
 static void json_repeats(spad__json *json, const spad_sim *sim) {
     spad__json_key_open(json, "repeats", '[');
     for (size_t i = 0; i < sim->repeats.count; i++) {
-        const spad_sim_repeat *r = &sim->repeats.items[i];
+        const spad__sim_repeat *r = &sim->repeats.items[i];
         spad__json_open(json, '{');
         json_name(json, "loop", spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
         spad__json_key_int(json, "value", r->value);

@@ -14,7 +14,9 @@
  * so that an alias does not hide a stranger. Walking forwards by begin, a box that begins
  * before the last end over its bytes is in conflict with that box, which began before it.
  * Walking backwards with times turned round finds those that begin after it, so every
- * box that has a partner gets one.
+ * box that has a partner gets one. An output in place of its input shares one moment with it,
+ * the last of the input, and may. Where such a pair is the latest, only boxes that end at the same
+ * time (backwards: begin) can be in conflict, so these are looked at one by one.
  */
 #include <stdlib.h>
 
@@ -211,28 +213,87 @@ static void query_latest(latest *best, const latest_tree *tree, size_t node, siz
     if (middle < tree->last) query_latest(best, tree, 2 * node + 1, middle, high);
 }
 
+/* The first edge at or after a time. */
+static size_t first_edge_at(const spad__report_lane *lane, int64_t time) {
+    size_t low = 0;
+    size_t high = lane->edge_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (lane->edges[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A box whose edge is at the time (its begin, or its end) and which shares bytes of the lane with
+ * a box that it may not share them with; -1: none. Both are live at one moment next to it. */
+static int64_t find_rival(const spad__report_lane *lane, size_t number, int64_t time, bool begins) {
+    const spad_report *report = lane->report;
+    const spad_rect *mine = &report->boxes.items[number].rect;
+    for (size_t k = first_edge_at(lane, time); k < lane->edge_count && lane->edges[k].time == time;
+         k++) {
+        const size_t other = lane->edges[k].buffer;
+        const spad_report_box *box = &report->boxes.items[other];
+        if (lane->edges[k].begins == begins && covers_bytes(box, lane->lane) &&
+            box->rect.byte < mine->byte + mine->bytes &&
+            mine->byte < box->rect.byte + box->rect.bytes && !same_family(report, number, other) &&
+            !spad__report_in_place(report, number, other))
+            return (int64_t)other;
+    }
+    return -1;
+}
+
+/* The partner of a box when the latest stranger over its bytes is known. */
+static int64_t partner_from(const spad__report_lane *lane, size_t number, size_t latest_box,
+                            bool back) {
+    const spad_report_box *other = &lane->report->boxes.items[latest_box];
+    if (!spad__report_in_place(lane->report, number, latest_box)) return (int64_t)latest_box;
+    return find_rival(lane, number, back ? other->begin : other->end, back);
+}
+
 /* One box in the order of the walk. On the way back times are turned round (~t, which fits). */
-static void find_partner(int64_t *partner, latest_tree *tree, const byte_runs *r, size_t number,
-                         int64_t begin, int64_t end) {
-    box_runs(&tree->first, &tree->last, r, &tree->report->boxes.items[number]);
+static void find_partner(int64_t *partner, latest_tree *tree, const spad__report_lane *lane,
+                         const byte_runs *r, size_t number, bool back) {
+    const spad_report_box *box = &tree->report->boxes.items[number];
+    box_runs(&tree->first, &tree->last, r, box);
     tree->box = number;
-    tree->end = end;
+    tree->end = back ? ~box->begin : box->end;
     if (partner[number] < 0) {
         latest best = {0};
         query_latest(&best, tree, 1, 0, r->count - 1);
-        if (best.box[0] != 0 && best.end[0] > begin) partner[number] = (int64_t)best.box[0] - 1;
+        if (best.box[0] != 0 && best.end[0] > (back ? ~box->end : box->begin))
+            partner[number] = partner_from(lane, number, best.box[0] - 1, back);
     }
     insert_latest(tree, 1, 0, r->count - 1);
 }
 
-static void walk_conflicts(int64_t *partner, const spad__report_lane *lane, latest_tree *tree,
-                           const byte_runs *r, bool back) {
-    for (size_t i = 0; i < lane->edge_count; i++) {
+/* Edges [from, until) of the walk, all at one time: the boxes that live for one moment, or the
+ * others. */
+static void walk_begins(int64_t *partner, const spad__report_lane *lane, latest_tree *tree,
+                        const byte_runs *r, size_t from, size_t until, bool back, bool one_moment) {
+    for (size_t i = from; i < until; i++) {
         const spad__moment *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
         const spad_report_box *box = &tree->report->boxes.items[edge->buffer];
         if (!edge->begins || !covers_bytes(box, lane->lane)) continue;
-        find_partner(partner, tree, r, edge->buffer, back ? ~box->end : box->begin,
-                     back ? ~box->begin : box->end);
+        if ((box->end - box->begin == 1) == one_moment)
+            find_partner(partner, tree, lane, r, edge->buffer, back);
+    }
+}
+
+/* Of boxes that begin together, those that live for one moment come first: so an input is always
+ * before the output in its place. */
+static void walk_conflicts(int64_t *partner, const spad__report_lane *lane, latest_tree *tree,
+                           const byte_runs *r, bool back) {
+    size_t until;
+    for (size_t from = 0; from < lane->edge_count; from = until) {
+        const size_t last = lane->edge_count - 1;
+        const int64_t time = lane->edges[back ? last - from : from].time;
+        for (until = from; until <= last; until++)
+            if (lane->edges[back ? last - until : until].time != time) break;
+        walk_begins(partner, lane, tree, r, from, until, back, !back);
+        walk_begins(partner, lane, tree, r, from, until, back, back);
     }
 }
 

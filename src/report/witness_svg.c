@@ -179,8 +179,8 @@ static void write_witness(spad__out *out, const spad__witness *w, size_t number)
     for (size_t i = 0; i < w->step_count; i++) write_step(out, &at, &w->steps[i]);
     spad__out_string(
         out, "</svg></div></div>\n<p class=\"muted\">rows: agents and their units; time goes "
-             "to the right; arrow: lets a wait go on; dashed arrow: has come, "
-             "and does not; ");
+             "to the right; arrow: releases the wait; dashed arrow: already "
+             "arrived, so it does not release the wait; ");
     spad__out_string(out, last_words(w->code));
     spad__out_string(out, "</p></figure>\n");
 }

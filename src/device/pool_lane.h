@@ -5,8 +5,8 @@
  * needs no memory. The lists have the lock of one of the pool's caches, that of the thread which
  * opened the stream first: most blocks come from there, and one lock is enough to park them.
  */
-#ifndef SPAD_DEVICE_LANE_H
-#define SPAD_DEVICE_LANE_H
+#ifndef SPAD_DEVICE_POOL_LANE_H
+#define SPAD_DEVICE_POOL_LANE_H
 
 #include "device/pool.h"
 

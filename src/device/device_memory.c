@@ -13,22 +13,17 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#include "device/request.h"
 #include "device/stats.h"
-#include "spad/log.h"
+#include "spad/experimental/log.h"
 #include "trace/log_format.h"
 
 spad_status spad_memory_alloc(spad_allocation *out, const spad_memory *memory, int64_t bytes,
                               int64_t align, spad_error *error) {
     *out = (spad_allocation){0};
     if (memory->calls == NULL) return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no memory");
-    if (bytes < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "a block of %lld B; sizes cannot be negative",
-                          (long long)bytes);
-    }
-    if (!spad__is_pow2(align)) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "alignment %lld is not a power of two; use 1 for none", (long long)align);
-    }
+    const spad_status status = spad__check_request(bytes, align, error);
+    if (status != SPAD_OK) return status;
     return memory->calls->alloc(memory->context, out, bytes, align, error);
 }
 

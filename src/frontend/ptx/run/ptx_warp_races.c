@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes of a warp have program counters of their own since Volta: a value goes from one lane to
+ * another only over something that both run, such as __syncwarp.
+ *
+ * Each word of shared memory remembers its last write by a lane, and the lanes of one warp that
+ * have read it since. Each lane remembers when it last ran an instruction that may order lanes: any
+ * that synchronises, works across lanes or is a fence counts, whatever its mask is. So what is
+ * reported has nothing between the two accesses that could order them.
+ *
+ * Left out: two writes, accesses of less than a word, strong accesses, asynchronous ones, lanes of
+ * one instruction, and lanes whose guard is not known.
+ *
+ * Cost: O(words) for each access.
+ *
+ * Reference: PTX ISA 9.0, sections 8.9.4 (bar.warp.sync orders memory) and 9.7.13.2
+ * (bar.warp.sync).
+ */
+#include "frontend/ptx/run/ptx_warp_races.h"
+
+#include "frontend/ptx/run/ptx_async.h"
+
+enum { SHARED_WORD_BYTES = 4 };
+
+typedef struct spad__ptx_shared_word {
+    int64_t written; /* step; 0: never */
+    int64_t read;    /* of the newest of `readers` */
+    uint32_t readers;
+    int32_t written_by; /* instructions */
+    int32_t read_by;
+    int16_t writing_warp;
+    int16_t reading_warp;
+    uint8_t writer;      /* lane */
+    bool written_by_all; /* by the whole warp at once */
+    bool read_by_all;
+} spad__ptx_shared_word;
+
+void spad__ptx_words_free(const spad__ptx_machine *m, spad__ptx_cta *cta) {
+    const size_t words = (size_t)(cta->shared_bytes / SHARED_WORD_BYTES) + 1;
+    spad__free(m->host, cta->words, words * sizeof *cta->words);
+    cta->words = NULL;
+}
+
+void spad__ptx_meet_lanes(const spad__ptx_machine *m, spad__ptx_warp *w, uint32_t lanes) {
+    for (; lanes != 0; lanes &= lanes - 1) w->met[spad__ptx_first_lane(lanes)] = m->result->steps;
+}
+
+/* Has nothing that both lanes ran come after a step? */
+static bool lanes_are_apart(const spad__ptx_warp *w, int lane, int other, int64_t step) {
+    return lane != other && (w->met[lane] <= step || w->met[other] <= step);
+}
+
+/* The line of the program, or of the PTX where it has none. */
+static int line_of_instruction(const spad__ptx_machine *m, int32_t instruction) {
+    const spad__ptx_instruction *i = &m->module->instructions.items[instruction];
+    return i->location >= 0 ? (int)m->module->locations.items[i->location].line : (int)i->line;
+}
+
+static void remark_lanes(spad__ptx_machine *m, const spad__ptx_warp *w, int lane, int other,
+                         int32_t instruction, bool together, const char *what) {
+    spad__ptx_remark_at(m, w, together ? SPAD__PTX_LANES_IN_STEP : SPAD__PTX_LANES_RACE, lane, 0,
+                        SHARED_WORD_BYTES, "lane %d %s lane %d in line %d", lane, what, other,
+                        line_of_instruction(m, instruction));
+}
+
+static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
+                         int lane, bool all) {
+    const int64_t now = m->result->steps;
+    const bool others = word->writing_warp == w->number && word->written > 0 && word->written < now;
+    if (others && lanes_are_apart(w, lane, word->writer, word->written)) {
+        remark_lanes(m, w, lane, word->writer, word->written_by, all && word->written_by_all,
+                     "reads the word written by");
+    }
+    if (word->reading_warp != w->number || w->met[lane] > word->read) word->readers = 0;
+    word->readers |= UINT32_C(1) << lane;
+    word->reading_warp = (int16_t)w->number;
+    word->read = now;
+    word->read_by = m->at;
+    word->read_by_all = all;
+}
+
+static void compare_write(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
+                          int lane, bool all) {
+    const int64_t now = m->result->steps;
+    if (word->reading_warp == w->number && word->read < now) {
+        for (uint32_t rest = word->readers; rest != 0; rest &= rest - 1) {
+            const int other = spad__ptx_first_lane(rest);
+            if (!lanes_are_apart(w, lane, other, word->read)) continue;
+            remark_lanes(m, w, lane, other, word->read_by, all && word->read_by_all,
+                         "overwrites the word read by");
+            break;
+        }
+    }
+    word->readers = 0;
+    word->written = now;
+    word->written_by = m->at;
+    word->writing_warp = (int16_t)w->number;
+    word->writer = (uint8_t)lane;
+    word->written_by_all = all;
+}
+
+void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spad__ptx_warp *w) {
+    spad__ptx_cta *cta = &m->ctas[w->cta];
+    const bool all = (t->lanes & ~m->maybe) == spad__ptx_live(w);
+    if ((t->kind & SPAD__PTX_ATOMIC) != 0 || t->bytes < SHARED_WORD_BYTES) return;
+    if (cta->words == NULL) {
+        const size_t words = (size_t)(cta->shared_bytes / SHARED_WORD_BYTES) + 1;
+        cta->words = spad__new_array(m->host, words, sizeof *cta->words);
+        if (cta->words == NULL) {
+            (void)spad__ptx_no_memory(m);
+            return;
+        }
+    }
+    for (uint32_t rest = t->shared & ~m->maybe; rest != 0; rest &= rest - 1) {
+        const int lane = spad__ptx_first_lane(rest);
+        const spad__ptx_place *place = &t->places[lane];
+        if (place->cta != w->cta || place->offset + t->bytes > cta->shared_bytes) continue;
+        for (int64_t n = 0; n < t->bytes / SHARED_WORD_BYTES; n++) {
+            spad__ptx_shared_word *word = &cta->words[place->offset / SHARED_WORD_BYTES + n];
+            if ((t->kind & SPAD__PTX_WRITE) != 0) {
+                compare_write(m, w, word, lane, all);
+            } else {
+                compare_read(m, w, word, lane, all);
+            }
+        }
+    }
+}

@@ -22,14 +22,18 @@
 #include <stdint.h>
 
 #include "spad/check.h"
-#include "spad/fit.h"
 #include "spad/kernel.h"
 #include "spad/layout.h"
-#include "spad/sim.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Of experimental headers. */
+typedef struct spad_sim spad_sim;
+typedef struct spad_sim_options spad_sim_options;
+typedef struct spad_fit spad_fit;
+typedef struct spad_fit_options spad_fit_options;
 
 typedef struct spad_analysis spad_analysis;
 
@@ -49,6 +53,7 @@ typedef enum spad_analysis_part {
  * `watch` and the layout of the analysis.
  */
 typedef struct spad_analysis_options {
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
     unsigned skip;      /**< bits of the parts to leave out */
     int64_t timeout_ns; /**< for layout, check and simulation together; 0: none but theirs */
     spad_watch watch;   /**< of all parts; a cancelled call has no result */
@@ -60,10 +65,12 @@ typedef struct spad_analysis_options {
     const spad_layout *made_layout;
     const spad_check *made_check;
     const spad_sim *made_sim;
-    spad_layout_options layout;
-    spad_check_options check;
-    spad_sim_options sim;
-    spad_fit_options fit;
+    /** Options of the parts, for this call only; NULL: the defaults. Their host, watch and layout
+     * are those of the analysis. */
+    const spad_layout_options *layout;
+    const spad_check_options *check;
+    const spad_sim_options *sim;
+    const spad_fit_options *fit;
     const spad_host *host;
 } spad_analysis_options;
 

@@ -25,6 +25,22 @@
 #define SPAD_API
 #endif
 
+/** Option structs grow at their end. `struct_size` tells the library which fields the program that
+ * calls it was compiled with; 0 means those of the first version of the struct, so a zeroed struct
+ * always means the defaults. A program that sets a field that was added later sets struct_size:
+ *
+ *     spad_plan_options options = SPAD_OPTIONS_INIT(spad_plan_options);
+ *     options.timeout_ns = 1000000000;
+ *
+ * A field that the library does not know must be 0, or the call fails with SPAD_ERR_ARGUMENT. */
+#if !defined(__cplusplus) || __cplusplus >= 202002L
+#define SPAD_OPTIONS_INIT(type) \
+    { .struct_size = sizeof(type) }
+#else
+#define SPAD_OPTIONS_INIT(type) \
+    { sizeof(type) }
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -71,10 +71,6 @@ typedef enum spad_block_scope {
 /** TileLang's spelling; "?" for a number that is no scope. Static storage. */
 SPAD_API const char *spad_block_scope_name(spad_block_scope scope);
 
-/** The scope of a name. SPAD_ERR_UNKNOWN: none; the message has close names. */
-SPAD_API spad_status spad_block_scope_parse(spad_block_scope *out, const char *name,
-                                            spad_error *error);
-
 /* ---- life -------------------------------------------------------------------------- */
 
 typedef enum spad_block_policy {
@@ -89,7 +85,8 @@ typedef enum spad_block_policy {
 
 /** Zeroed is the default. */
 typedef struct spad_block_options {
-    const char *name; /**< of the kernel, for reports; copied; NULL: "block" */
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
+    const char *name;   /**< of the kernel, for reports; copied; NULL: "block" */
     spad_block_policy policy;
     bool no_reuse;          /**< every buffer has bytes of its own (pins are taken as given) */
     bool merge_static;      /**< static buffers share bytes over time too */
@@ -140,7 +137,8 @@ SPAD_API spad_status spad_replication_parse(spad_replication *out, const char *n
 typedef struct spad_block_request {
     const char *name;  /**< unique in the block; copied; NULL: unnamed */
     const char *scope; /**< TileLang's spelling; NULL: "shared.dyn" */
-    spad_shape shape;  /**< positive extents; var, barrier, descriptor: none */
+    spad_shape shape;  /**< positive extents; var, barrier, descriptor: none; spad_block_get has
+                            (1), or (arrival_count) for a barrier */
     spad_dtype dtype;  /**< barrier, descriptor: may be left out */
 
     /* on chip */
@@ -148,7 +146,7 @@ typedef struct spad_block_request {
                              A barrier has none: give the arrivals of all its stages */
     spad_block_use use; /**< shared memory */
     int64_t align;      /**< more bytes of alignment, a power of two; 0: none */
-    bool timed;         /**< alive in [begin, end); otherwise from here to its free */
+    bool timed;         /**< live in [begin, end); otherwise from here to its free */
     int64_t begin;
     int64_t end;
     bool pinned; /**< at byte `at` of its arena (SPAD_BLOCK_BEST only) */
@@ -159,6 +157,8 @@ typedef struct spad_block_request {
     spad_value init;              /**< var: first value; default 0 */
     spad_reduce op;               /**< reducer */
     spad_replication replication; /**< reducer */
+    bool tcgen05_rules;           /**< tmem: the columns follow the rules of tcgen05.alloc, as
+                                       spad_tmem_alloc has them; otherwise any number is packed */
 } spad_block_request;
 
 /**
@@ -166,7 +166,7 @@ typedef struct spad_block_request {
  * SPAD_ERR_UNKNOWN: scope. SPAD_ERR_CAPABILITY: the chip has no such thing; names it.
  * SPAD_ERR_SPACE: the scope exists but not for this. SPAD_ERR_NAME, SPAD_ERR_SHAPE,
  * SPAD_ERR_DTYPE, SPAD_ERR_ALIGNMENT, SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT.
- * SPAD_ERR_OVERLAP: pinned onto bytes of a pinned buffer that is alive at some time of
+ * SPAD_ERR_OVERLAP: pinned onto bytes of a pinned buffer that is live at some time of
  * its life, or of a barrier that is not invalidated; names both. O(buffers) if pinned.
  */
 SPAD_API spad_status spad_block_alloc(int64_t *out, spad_block *block,
@@ -205,7 +205,9 @@ SPAD_API spad_status spad_block_alloc_cluster_barrier(int64_t *out, spad_block *
                                                       const char *name, spad_error *error);
 
 /** T.alloc_tmem. The last two extents are the matrix (lanes, columns of elements); the others
- *  repeat it along the columns. */
+ *  repeat it along the columns. SPAD_ERR_ARGUMENT: not a power of two from 32 to 512 columns.
+ *  SPAD_ERR_LIFE_CYCLE: more columns than the allocation before. With SPAD_BLOCK_TILELANG, which
+ *  packs tensors into such allocations, any number of columns will do. */
 SPAD_API spad_status spad_block_alloc_tmem(int64_t *out, spad_block *block, spad_shape shape,
                                            spad_dtype dtype, const char *name, spad_error *error);
 
@@ -332,12 +334,12 @@ typedef struct spad_block_totals {
     int64_t base_align;    /**< of the arena */
     int64_t buffer_bytes;  /**< sum over dynamic buffers as if none were shared, no padding */
     int64_t stage_padding; /**< between the stages of dynamic buffers */
-    int64_t lower_bound;   /**< most dynamic bytes alive at one time: no plan needs less */
+    int64_t lower_bound;   /**< most dynamic bytes live at one time: no plan needs less */
     int64_t peak_time;     /**< the first such time; -1: no dynamic buffers */
     int64_t tmem_columns;
     int64_t tmem_allocs;
     int64_t tmem_available;  /**< columns */
-    int64_t thread_bytes;    /**< registers of one thread at least: the most alive at one time;
+    int64_t thread_bytes;    /**< registers of one thread at least: the most live at one time;
                                   needs options.threads for fragments and reducers, which
                                   count 0 otherwise */
     int64_t blocks_per_unit; /**< blocks that run side by side; 0: it does not fit */
@@ -370,7 +372,7 @@ typedef struct spad_block_buffer {
     int64_t span;   /**< of all stages: (stages - 1) x stride + bytes */
     int64_t align;
     int64_t begin;
-    int64_t end; /**< SPAD_OPEN_END while alive; of a barrier: until it is invalidated */
+    int64_t end; /**< SPAD_OPEN_END while live; of a barrier: until it is invalidated */
     bool is_static;
     int64_t offset;  /**< in its arena, or in the static part; SPAD_NO_BYTE: not planned, or in
                           registers, or global */

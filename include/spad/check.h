@@ -40,6 +40,7 @@ SPAD_API const char *spad_verdict_name(spad_verdict verdict);
 
 /** Zeroed is the default. */
 typedef struct spad_check_options {
+    size_t struct_size;        /**< see SPAD_OPTIONS_INIT */
     const spad_layout *layout; /**< of the kernel that is checked: places of auto tensors; NULL:
                                     nothing is planned, and auto tensors do not share bytes with
                                     others */
@@ -50,14 +51,15 @@ typedef struct spad_check_options {
     size_t vary_count;
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
-    int64_t timeout_ns;   /**< 0: none. A cut: what was not examined makes the verdict unknown, or
-                               leaves it at this shape */
+    int64_t timeout_ns;   /**< 0: SPAD_CHECK_TIMEOUT; INT64_MAX: none. A cut: what was not examined
+                               makes the verdict unknown, or leaves it at this shape */
     spad_watch watch;     /**< a cancelled check has no result */
     const spad_host *host;
 } spad_check_options;
 
 #define SPAD_CHECK_EVENTS INT64_C(20000000)
 #define SPAD_CHECK_FINDINGS 100
+#define SPAD_CHECK_TIMEOUT INT64_C(60000000000) /* a minute; half of it for a proof */
 
 /** What was examined. */
 typedef struct spad_check_counts {
@@ -100,15 +102,6 @@ SPAD_API spad_status spad_check_create_from_faults(spad_check **out, const spad_
                                                    const char *file, const spad_host *host,
                                                    spad_error *error);
 
-/** Adds an error SPAD-DOES-NOT-FIT for every memory that is too small in a layout of the checked
- *  kernel. SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: the layout of another kernel. */
-SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout,
-                                           spad_error *error);
-
-/** The same for a kernel without a layout: `fault` is the error of spad_layout_create. */
-SPAD_API spad_status spad_check_add_fault(spad_check *check, const spad_error *fault,
-                                          spad_error *error);
-
 /** The verdict of the check. */
 SPAD_API spad_verdict spad_check_get_verdict(const spad_check *check);
 
@@ -137,7 +130,7 @@ SPAD_API const spad_finding *spad_check_get_finding(const spad_check *check, siz
  *     k.spad:6:5: note: it was written here
  *         6 |     dma load writes z[i]
  *           |     ^~~~~~~~
- *     exp_rows: wrong, 1 error: there are errors
+ *     exp_rows: 1 error
  *
  * `kernel` is the one that was checked (SPAD_ERR_ARGUMENT: another one); NULL for a text that
  * cannot be read (spad_check_create_from_faults), whose verdict begins with the name of its file.

@@ -15,5 +15,6 @@
 #include "spad/device/replay.h"
 #include "spad/device/stream.h"
 #include "spad/device/torch.h"
+#include "spad/device/zstd.h"
 
 #endif

@@ -17,7 +17,7 @@
  *
  * After the NKI direct allocation guide of the AWS Neuron SDK 2.26. Every place
  * is checked against the rules of its space when the tensor is declared. Two
- * tensors may share bytes: whether they are alive together is for the checker
+ * tensors may share bytes: whether they are live together is for the checker
  * of the kernel, which starts from spad_direct_list_overlaps.
  *
  * Numbers of tensors count from 0 in order of declaration; numbers of logical
@@ -50,10 +50,11 @@ typedef struct spad_direct spad_direct;
 
 /** Zeroed is the default. */
 typedef struct spad_direct_options {
-    bool force_auto;   /**< ignore all placements: every tensor is automatic. If the kernel
-                            then computes something different, its placement is wrong. A
-                            modulo tensor keeps its number of physical tiles */
-    spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
+    bool force_auto;    /**< ignore all placements: every tensor is automatic. If the kernel
+                             then computes something different, its placement is wrong. A
+                             modulo tensor keeps its number of physical tiles */
+    spad_trace *trace;  /**< where to log; borrowed until destroy; NULL: nowhere */
     const spad_host *host;
 } spad_direct_options;
 

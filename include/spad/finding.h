@@ -105,7 +105,7 @@ typedef enum spad_severity {
       "the order in which agents take from a counter is undefined")                                \
     X(LEFTOVER, 52, WARNING, "SPAD-LEFTOVER",                                                      \
       "signals or arrivals are left over when the kernel ends")                                    \
-    X(UNFINISHED, 53, WARNING, "SPAD-UNFINISHED",                                                  \
+    X(UNFINISHED, 53, ERROR, "SPAD-UNFINISHED",                                                    \
       "nothing waits until an asynchronous operation is done")                                     \
     X(FREE_IN_USE, 54, ERROR, "SPAD-FREE-IN-USE",                                                  \
       "a tile is allocated or freed while an operation may use its bytes")                         \
@@ -113,6 +113,8 @@ typedef enum spad_severity {
       "all threads of an agent and one of them access the same bytes with no sync between")        \
     X(MBARRIER_BYTES, 58, ERROR, "SPAD-MBARRIER-BYTES",                                            \
       "bytes of an mbarrier are accessed while it is in use, or its init has written over a tile") \
+    X(SAME_VALUE, 59, WARNING, "SPAD-SAME-VALUE",                                                  \
+      "two writes of one value to the same bytes are not ordered")                                 \
     /* advice */                                                                                   \
     X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
       "a tensor that is declared in a loop has one live tile and serialises the loop")             \
@@ -122,6 +124,10 @@ typedef enum spad_severity {
     X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
     X(WASTED_WORK, 64, ADVICE, "SPAD-WASTED-WORK",                                                 \
       "only operations of which nothing is used read a result")                                    \
+    X(INIT_FENCE, 65, ADVICE, "SPAD-INIT-FENCE",                                                   \
+      "bytes are delivered to an mbarrier with no fence after its init")                           \
+    X(WRITER_FENCE, 66, ADVICE, "SPAD-WRITER-FENCE",                                               \
+      "a proxy fence is not by the agent that wrote the bytes")                                    \
     /* what a chip can count */                                                                    \
     X(MBARRIER_LIMIT, 70, ERROR, "SPAD-MBARRIER-LIMIT",                                            \
       "an mbarrier waits for more arrivals or bytes than it can count")                            \

@@ -19,7 +19,7 @@ typedef struct spad_graph spad_graph;
 /** "No operation". */
 #define SPAD_NO_NODE SIZE_MAX
 
-/** Bytes that operations write and read. They are alive from the operation that writes them (from
+/** Bytes that operations write and read. They are live from the operation that writes them (from
  *  the beginning without one) to the last that reads them (to the end with `kept`); those that
  *  nothing reads only while they are written. */
 typedef struct spad_graph_tensor {
@@ -27,7 +27,7 @@ typedef struct spad_graph_tensor {
     size_t producer; /**< number of an operation, or SPAD_NO_NODE: there from the beginning */
     size_t reader_count;
     const size_t *readers; /**< numbers of operations; one may come several times; copied */
-    bool kept;             /**< alive to the end */
+    bool kept;             /**< live to the end */
 } spad_graph_tensor;
 
 /** An empty graph. SPAD_ERR_HOST_MEMORY. */
@@ -51,10 +51,7 @@ SPAD_API spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph,
 SPAD_API spad_status spad_graph_add_after(spad_graph *graph, size_t later, size_t earlier,
                                           spad_error *error);
 
-/** Number of operations. */
-SPAD_API size_t spad_graph_count(const spad_graph *graph);
-
-/** The bytes alive at the busiest operation of an order: what is alive before it, what it writes,
+/** The bytes live at the busiest operation of an order: what is live before it, what it writes,
  * and its scratch. SPAD_ERR_ARGUMENT: not an order of all operations, or against a dependency. */
 SPAD_API spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
                                          size_t count, spad_error *error);
@@ -82,9 +79,9 @@ SPAD_API spad_status spad_graph_reorder(spad_graph_result **out, const spad_grap
 /** Frees it. NULL is fine. */
 SPAD_API void spad_graph_result_destroy(spad_graph_result *result);
 
-/** Adds a buffer for every tensor and every scratch to a plan, alive as in that order: operation k
+/** Adds a buffer for every tensor and every scratch to a plan, live as in that order: operation k
  * of the order is time k. Tensor i becomes buffer first + i (*first is optional), scratches follow
- * for operations that have any, in the order of their numbers. Nothing is added on a fault. */
+ * for operations that have any, in the order of their numbers. Nothing is added on an error. */
 SPAD_API spad_status spad_plan_add_graph(size_t *first, spad_plan *plan, const spad_graph *graph,
                                          const size_t *order, size_t count, spad_error *error);
 

@@ -20,11 +20,13 @@
 
 #include "spad/kernel.h"
 #include "spad/plan.h"
-#include "spad/tensor_order.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Of experimental headers. */
+typedef struct spad_tensor_order spad_tensor_order;
 
 typedef struct spad_layout spad_layout;
 
@@ -46,6 +48,7 @@ typedef struct spad_layout_progress {
 
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
     int64_t timeout_ns; /**< for all spaces together; 0: SPAD_LAYOUT_TIMEOUT. Results are
                              deterministic unless it is reached; small kernels end long before */
     spad_watch watch;   /**< a cancelled call has no result */
@@ -181,7 +184,7 @@ SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *lay
 
 /* ---- output ------------------------------------------------------------------------ */
 
-/** "fits, no layout is lower" and so on. Static storage. */
+/** "fits; provably the smallest layout" and so on. Static storage. */
 SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);
 
 /** Writes a line per space, then the buffers needed at its peak. */

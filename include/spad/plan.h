@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plan: offsets for buffers whose lifetimes are known, so that buffers alive
+ * plan: offsets for buffers whose lifetimes are known, so that buffers live
  * together share no byte and the top stays under a capacity, or as low as
  * possible. Exact on small problems, near the lower bound on large ones,
  * always with the bound beside the answer (docs/planner.md).
@@ -39,10 +39,10 @@ typedef struct spad_plan_gap {
  *  Vector clocks. Where programs run side by side, lives are ordered only in part. A clock has one
  *  number per program: how far it is known to be. Buffer a is before b if every number of
  *  a.upper_clock is at most that of b.lower_clock; buffers neither of which is before the other
- *  may be alive together and share no byte. */
+ *  may be live together and share no byte. */
 typedef struct spad_plan_buffer {
     const char *name;  /**< unique when given; copied */
-    int64_t lower;     /**< alive in [lower, upper); with clocks these become the sums of the */
+    int64_t lower;     /**< live in [lower, upper); with clocks these become the sums of the */
     int64_t upper;     /**< clocks, which agree with the order of lives */
     int64_t size;      /**< bytes in each of its lanes; 0 is legal */
     int64_t alignment; /**< of the offset; 0: that of the space, or 1 */
@@ -106,7 +106,7 @@ SPAD_API spad_status spad_plan_slice(spad_plan *plan, size_t slice, size_t whole
                                      spad_error *error);
 
 /** `output` may have the offset and the lane of `input`, and then share its bytes, if `input` dies
- *  where `output` is born: it is not alive after the first moment of `output` (input.upper <=
+ *  where `output` is born: it is not live after the first moment of `output` (input.upper <=
  *  output.lower + 1). If it lives longer, or begins later than `output`, the call has no effect.
  *  An output may have several such inputs, and an input several such outputs; the planner decides.
  *  SPAD_ERR_ARGUMENT: buffers with vector clocks. */
@@ -131,9 +131,9 @@ SPAD_API int64_t spad_plan_get_lanes(const spad_plan *plan);
 /**
  * Adds the tensors of one space of a trace: one without an address is to be placed, one
  * with an address is a pin. The i-th tensor of that space becomes buffer first + i,
- * where *first (optional) is the number of buffers before. A tensor that is still alive
+ * where *first (optional) is the number of buffers before. A tensor that is still live
  * lives to the end of the trace. A name that is taken gets a number after it.
- * The plan should have the rules of that space (spad_plan_set_space). Nothing is added on a fault.
+ * The plan should have the rules of that space (spad_plan_set_space). Nothing is added on an error.
  */
 SPAD_API spad_status spad_plan_add_trace(size_t *first, spad_plan *plan, const spad_trace *trace,
                                          size_t space, spad_error *error);
@@ -156,6 +156,7 @@ typedef struct spad_plan_progress {
 
 /** Zeroed: minimise, no limits, seed 0, one thread. */
 typedef struct spad_plan_options {
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
     spad_plan_goal goal;
     int64_t timeout_ns; /**< time to spend; 0: none. Only a cut: it never changes the path. */
     int64_t node_limit; /**< search steps to spend, all threads together; 0: none */
@@ -179,22 +180,22 @@ SPAD_API const char *spad_plan_verdict_name(spad_plan_verdict verdict);
 
 /** What proves that no plan is lower than the bound. */
 typedef enum spad_plan_proof {
-    SPAD_PLAN_BY_LOAD, /**< the bytes alive at bound_time, sizes rounded up to a common alignment */
+    SPAD_PLAN_BY_LOAD, /**< the bytes live at bound_time, sizes rounded up to a common alignment */
     SPAD_PLAN_BY_BUFFER, /**< the top of one buffer, bound_buffer, alone or pinned */
-    SPAD_PLAN_BY_BANKS,  /**< the banks that the buffers alive at bound_time need */
+    SPAD_PLAN_BY_BANKS,  /**< the banks that the buffers live at bound_time need */
     SPAD_PLAN_BY_PAIRS,  /**< the bytes of the buffers in `together`, sizes rounded up as above */
-    SPAD_PLAN_BY_LANES,  /**< the buffers alive at bound_time that cannot be beside each other */
+    SPAD_PLAN_BY_LANES,  /**< the buffers live at bound_time that cannot be beside each other */
     SPAD_PLAN_BY_SEARCH  /**< every way to a lower plan was tried */
 } spad_plan_proof;
 
 /** Rules of two buffers that no plan can obey, whatever the capacity. */
 typedef enum spad_plan_clash {
     SPAD_PLAN_NO_CLASH,
-    SPAD_PLAN_CLASH_PINS,        /**< both are pinned and share bytes while alive */
+    SPAD_PLAN_CLASH_PINS,        /**< both are pinned and share bytes while live */
     SPAD_PLAN_CLASH_APART_PINS,  /**< both are pinned and share bytes, but are kept apart */
     SPAD_PLAN_CLASH_ALIAS_PINS,  /**< aliases pinned at different places */
     SPAD_PLAN_CLASH_ALIAS_RULE,  /**< the pin of the first breaks a rule of the second, its alias */
-    SPAD_PLAN_CLASH_ALIAS_APART, /**< aliases that are kept apart */
+    SPAD_PLAN_CLASH_ALIAS_APART, /**< aliases or slices that share bytes, but are kept apart */
     SPAD_PLAN_CLASH_ALIAS_LANES, /**< aliases without a start lane in common */
     SPAD_PLAN_CLASH_SLICES       /**< slices and aliases that put the two at different distances */
 } spad_plan_clash;
@@ -223,9 +224,9 @@ typedef struct spad_plan_result {
     size_t clash_first;
     size_t clash_second;
     int64_t peak_time;  /**< a moment where the load is largest */
-    int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) alive there */
+    int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) live there */
     int64_t peak_lanes; /**< lanes over which that is an average; 1: it is no average */
-    /** Buffers of which no two may share bytes, ascending, where they need more than those alive
+    /** Buffers of which no two may share bytes, ascending, where they need more than those live
      *  at any one moment; looked for only with vector clocks or pairs kept apart. */
     size_t together_count;
     size_t *together;
@@ -237,7 +238,7 @@ typedef struct spad_plan_result {
 } spad_plan_result;
 
 /**
- * Solves. SPAD_OK whatever the verdict; other statuses are faults:
+ * Solves. SPAD_OK whatever the verdict; other statuses are errors:
  * SPAD_ERR_ARGUMENT (options outside their range), SPAD_ERR_HOST_MEMORY, SPAD_ERR_ALIGNMENT
  * (alignments and banks of an alias group that do not divide one another), SPAD_ERR_OVERFLOW (sizes
  * whose sum does not fit 64 bits).
@@ -304,14 +305,14 @@ typedef struct spad_plan_reason {
     spad_plan_clash clash; /**< if there is one, it is the reason, and what follows is empty */
     size_t clash_first;
     size_t clash_second;
-    int64_t time;       /**< the moment of the largest load */
-    int64_t load;       /**< bytes alive then; if they fit, rules or lifetimes are in the way */
-    int64_t over;       /**< bytes that are missing: up to the bound, or up to works_at where only a
-                             search proves more than the capacity; 0: not known */
-    int64_t works_at;   /**< smallest capacity with a known plan; SPAD_UNBOUNDED: none */
-    bool works_best;    /**< no smaller one works: proved */
-    size_t alive_count; /**< buffers alive at that moment, largest first */
-    const size_t *alive;
+    int64_t time;      /**< the moment of the largest load */
+    int64_t load;      /**< bytes live then; if they fit, rules or lifetimes are in the way */
+    int64_t over;      /**< bytes that are missing: up to the bound, or up to works_at where only a
+                            search proves more than the capacity; 0: not known */
+    int64_t works_at;  /**< smallest capacity with a known plan; SPAD_UNBOUNDED: none */
+    bool works_best;   /**< no smaller one works: proved */
+    size_t live_count; /**< buffers live at that moment, largest first */
+    const size_t *live;
     size_t change_count; /**< cheapest first, at most 8 */
     const spad_plan_change *changes;
     size_t spill_count; /**< sets, where no single change helps: at most 2, the first one with fewer
@@ -356,10 +357,11 @@ SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan
 
 /** How a CSV text is read. Zeroed is the default. */
 typedef struct spad_plan_csv_options {
-    bool end_exclusive;       /**< column `end` is the time after the last one, as `upper` is */
-    bool *end_inclusive;      /**< set to whether there was a column `end` with last times; NULL:
-                                   not asked */
-    spad_diagnostics *faults; /**< takes what is wrong with every row; NULL: the first fault ends
+    size_t struct_size;  /**< see SPAD_OPTIONS_INIT */
+    bool end_exclusive;  /**< column `end` is the time after the last one, as `upper` is */
+    bool *end_inclusive; /**< set to whether there was a column `end` with last times; NULL:
+                              not asked */
+    spad_diagnostics *diagnostics; /**< takes the errors of all rows; NULL: the first error ends
                                    the reading. Its codes are SPAD_ERR_SYNTAX */
 } spad_plan_csv_options;
 
@@ -372,7 +374,7 @@ typedef struct spad_plan_csv_options {
  * unless their names are one letter away from these. Cells are divided by commas, or by semicolons
  * or tabs if the header has no comma; they may be in double quotes. Bytes may be as
  * spad_bytes_parse takes them. An offset is a pin; -1 or empty: no pin. `file` is its name in
- * messages. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with line and column, and
+ * messages. On an error: SPAD_ERR_SYNTAX or the status of the rule, with line and column, and
  * nothing is added.
  */
 SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,

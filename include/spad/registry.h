@@ -22,7 +22,7 @@
  * (SPAD_REGISTRY_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
  * bytes (SPAD_REGISTRY_UNIT_BYTE), with sizes from the element types and every offset
  * aligned to its type; as sizes differ, an alias may fit in one and not in the
- * other. Beyond CuBIE buffers can have lifetimes: two that are alive at the
+ * other. Beyond CuBIE buffers can have lifetimes: two that are live at the
  * same time and share bytes are then an error.
  *
  * Registering and finding a buffer: O(length of its name) expected. A layout:
@@ -249,7 +249,7 @@ SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
 /**
  * Automatic mode: the planner lays out the shared region of the component, and so
  * chooses who shares storage with whom. Buffers with lifetimes share bytes wherever
- * these allow it; one without a lifetime, or a persistent one, is alive all the time.
+ * these allow it; one without a lifetime, or a persistent one, is live all the time.
  * Declared aliases count for nothing then. The other regions are as always. The mode
  * belongs to the component and stays when its group is dropped; layouts are built
  * again. SPAD_ERR_STALE.
@@ -272,7 +272,7 @@ SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component
 /* ---- layouts -----------------------------------------------------------------------
  * The first question after a change builds the layout. It can fail:
  * SPAD_ERR_UNKNOWN (the target of an alias is not registered), SPAD_ERR_OVERLAP
- * (two buffers share bytes while both are alive; subject and other name them),
+ * (two buffers share bytes while both are live; subject and other name them),
  * SPAD_ERR_OVERFLOW. */
 
 /** Where a buffer is, in the unit of the question. */

@@ -23,9 +23,7 @@
 #include "spad/check.h"
 #include "spad/finding.h"
 #include "spad/layout.h"
-#include "spad/log.h"
 #include "spad/plan.h"
-#include "spad/sim.h"
 #include "spad/target.h"
 #include "spad/trace.h"
 
@@ -33,10 +31,15 @@
 extern "C" {
 #endif
 
+/* Of experimental headers. */
+typedef struct spad_sim spad_sim;
+typedef struct spad_log spad_log;
+
 typedef struct spad_report spad_report;
 
 /** Zeroed is the default. Strings are copied. */
 typedef struct spad_report_options {
+    size_t struct_size;    /**< see SPAD_OPTIONS_INIT */
     const char *title;     /**< NULL: the name of the target */
     const char *time_unit; /**< what one step of the time axis is; NULL: "event" */
     int64_t timeout_ns;    /**< from its creation on, for all that is added and written; 0: none.
@@ -69,7 +72,7 @@ typedef struct spad_report_box {
     size_t space;
     spad_rect rect;  /**< rect.byte SPAD_NO_BYTE: it has no address, only a size */
     int64_t padding; /**< bytes per lane at its end that hold nothing */
-    int64_t begin;   /**< alive in [begin, end) */
+    int64_t begin;   /**< live in [begin, end) */
     int64_t end;
     bool open;        /**< it lives on after the end */
     int64_t slot;     /**< of a ring, or section of a scope */
@@ -189,7 +192,7 @@ SPAD_API size_t spad_report_box_count(const spad_report *report);
 /** A box by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_report_box *spad_report_get_box(const spad_report *report, size_t number);
 
-/** One space of a report. Bytes are per lane; "live" is what is alive in the fullest lane. */
+/** One space of a report. Bytes are per lane; "live" is what is live in the fullest lane. */
 typedef struct spad_report_space {
     size_t boxes;
     int64_t low;          /**< lowest address of a box, at most 0 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * diagnostics: everything that is wrong with one text, each fault with its
+ * diagnostics: everything that is wrong with one text, each error with its
  * location, so that a user can mend them all at once.
  */
 #ifndef SPAD_SOURCE_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** One fault in a text. */
+/** One error in a text. */
 typedef struct spad_diagnostic {
     spad_status code;
     int32_t line;        /**< 1-based */
@@ -26,11 +26,11 @@ typedef struct spad_diagnostic {
     const char *message; /**< one line; borrowed from the collection */
 } spad_diagnostic;
 
-/** The faults of one text: the last one that was read with the collection.
+/** The errors of one text: the last one that was read with the collection.
  *  Externally synchronised. */
 typedef struct spad_diagnostics spad_diagnostics;
 
-/** After this many faults a reader stops looking. */
+/** After this many errors a reader stops looking. */
 #define SPAD_DIAGNOSTICS_MAX 20
 
 /** An empty collection, owned by the caller. SPAD_ERR_HOST_MEMORY. */
@@ -40,17 +40,17 @@ SPAD_API spad_status spad_diagnostics_create(spad_diagnostics **out, const spad_
 /** Frees it. NULL is fine. */
 SPAD_API void spad_diagnostics_destroy(spad_diagnostics *diagnostics);
 
-/** Number of faults kept, at most SPAD_DIAGNOSTICS_MAX. */
+/** Number of errors kept, at most SPAD_DIAGNOSTICS_MAX. */
 SPAD_API size_t spad_diagnostics_count(const spad_diagnostics *diagnostics);
 
-/** The fault at an index below the count, in the order of the text, and NULL
+/** The error at an index below the count, in the order of the text, and NULL
  *  beyond it; borrowed until the next change. */
 SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *diagnostics,
                                                      size_t index);
 
 /**
- * Writes every fault with its location, the source line and a caret. The line is
- * shown without control characters, and a long one cut around the fault. If
+ * Writes every error with its location, the source line and a caret. The line is
+ * shown without control characters, and a long one cut around the error. If
  * the collection is full, the last line reports it.
  *
  *     my.chip:3:11: error: expected a whole number after 'lanes', found 'many'

@@ -49,9 +49,12 @@ typedef enum spad_stack_behaviour {
 
 /** Zeroed is the default. */
 typedef struct spad_stack_options {
+    size_t struct_size; /**< see SPAD_OPTIONS_INIT */
     spad_stack_behaviour behaviour;
     bool automatic;    /**< leave addresses to the planner */
     bool default_heap; /**< spad_stack_alloc allocates on the heap */
+    bool strict;       /**< library behaviours: the library's address where it keeps its documented
+                            contract, an error where it does not. An exact manager is strict */
     bool use_reserved; /**< let an exact manager reach into the reserve of the space */
     bool manual_log;   /**< the tree of the library's manual in the library behaviours, too */
     spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
@@ -83,7 +86,7 @@ SPAD_API void spad_stack_destroy(spad_stack *stack);
 /* ---- scopes ------------------------------------------------------------------------ */
 
 /**
- * Opens a scope. interleave: number of sections; the exact behaviour requires at
+ * Opens a scope. interleave: number of sections; exact and strict managers require at
  * least 1 (SPAD_ERR_ARGUMENT). The name is copied; NULL and "" mean unnamed.
  */
 SPAD_API spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const char *name,
@@ -161,7 +164,7 @@ typedef struct spad_stack_place {
 /**
  * Allocates a tensor on the stack, in the innermost scope. shape[0] is the
  * number of lanes; the rest gives the bytes per lane. name: NULL or "" for unnamed,
- * or a name that no tensor of this manager has had (exact behaviour,
+ * or a name that no tensor of this manager has had (exact and strict managers,
  * SPAD_ERR_NAME). *out is the rectangle; its byte is SPAD_NO_BYTE in automatic mode.
  * A tensor that grows into a section of the round before examines its tensors.
  *

@@ -46,7 +46,7 @@ extern "C" {
     X(LIFE_CYCLE, -40, "SPAD-LIFE-CYCLE", "a step comes too early, too late or twice")           \
     /* what does not fit */                                                                      \
     X(NO_FIT, -50, "SPAD-NO-FIT", "the buffer does not fit in the memory that is left")          \
-    X(OVERLAP, -51, "SPAD-OVERLAP", "two buffers share bytes while both of them are alive")      \
+    X(OVERLAP, -51, "SPAD-OVERLAP", "two buffers share bytes while both of them are live")       \
     /* text that was read */                                                                     \
     X(SYNTAX, -60, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the format")         \
     /* a call that was not run to its end */                                                     \

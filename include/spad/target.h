@@ -327,8 +327,8 @@ SPAD_API const spad_figure *spad_figure_find(const spad_figure *figures, size_t 
 /* ---- target files ------------------------------------------------------------------ */
 
 /**
- * Reads a target from text. `file` is its name in messages. On a fault the
- * status is SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics`
+ * Reads a target from text. `file` is its name in messages. On an error the
+ * status is SPAD_ERR_SYNTAX, `error` has the first error, and `diagnostics`
  * (optional) all of them. The text is not needed afterwards. The result is
  * owned by the caller.
  */

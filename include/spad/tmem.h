@@ -34,7 +34,7 @@ extern "C" {
 
 /* ---- the protocol ------------------------------------------------------------------ */
 
-/** Allocations that can be alive at once in the largest memory that is supported. */
+/** Allocations that can be live at once in the largest memory that is supported. */
 #define SPAD_TMEM_LIVE_MAX 64
 
 /** The allocations of one thread block. The fields are private. */
@@ -82,7 +82,7 @@ typedef struct spad_tmem_tensor {
     const char *name; /**< for messages; NULL: unnamed */
     int64_t lanes;    /**< 1..128; up to 64 fit in half of the lanes */
     int64_t columns;  /**< 1..512, of 4 bytes */
-    int64_t begin;    /**< alive in [begin, end) */
+    int64_t begin;    /**< live in [begin, end) */
     int64_t end;
     bool freed_by_hand; /**< TileLang: not packed with others */
 } spad_tmem_tensor;

@@ -61,7 +61,7 @@ typedef struct spad_tensor {
                           ends with it, a heap tensor may outlive it */
     int64_t section; /**< section of that scope, from 0 */
     int64_t t_begin;
-    int64_t t_end;   /**< SPAD_OPEN_END while alive */
+    int64_t t_end;   /**< SPAD_OPEN_END while live */
     bool list_shape; /**< the tree shows the shape as a list of Python, [128, 512] */
 } spad_tensor;
 
@@ -111,7 +111,7 @@ typedef struct spad_space_stats {
     int64_t live_bytes;
     int64_t peak_bytes;   /**< largest sum of live bytes */
     int64_t peak_time;    /**< event at which that was first reached; -1: nothing was allocated */
-    int64_t peak_tensors; /**< tensors alive at that moment */
+    int64_t peak_tensors; /**< tensors live at that moment */
     int64_t total_tensors;
     int64_t total_bytes; /**< sum over all allocations, ended or not; stops at INT64_MAX */
 } spad_space_stats;
@@ -211,7 +211,7 @@ SPAD_API spad_status spad_trace_get_stats(spad_space_stats *out, const spad_trac
                                           size_t space, spad_error *error);
 
 /**
- * The tensors of a space that are alive at a time, largest first (equal sizes
+ * The tensors of a space that are live at a time, largest first (equal sizes
  * in order of allocation). Fills numbers[0 .. min(*count, capacity)) and sets
  * *count to how many there are; with a small capacity the largest are given.
  * O(tensors x log capacity), no memory. At the peak: time = stats.peak_time.

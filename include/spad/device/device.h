@@ -52,13 +52,15 @@ SPAD_API spad_status spad_memory_scope_parse(spad_memory_scope *out, const char 
 
 /** Zeroed is the default. */
 typedef struct spad_device_options {
-    const spad_target *target; /**< the chip whose scratchpads shared and local are; borrowed;
-                                    NULL: 910b, the Ascend of the scopes' names */
-    const char *shared_space;  /**< space of the target; NULL: ub, sbuf, shared, l1 */
-    const char *local_space;   /**< NULL: l0c, psum, registers, local */
-    spad_pool_options pool;    /**< of global memory; block_bytes 0: the device's alignment */
-    spad_trace *trace;         /**< records every buffer, see spad_device_set_trace; borrowed */
-    const spad_host *host;     /**< called by all threads that use the device, at any time */
+    size_t struct_size;            /**< see SPAD_OPTIONS_INIT */
+    const spad_target *target;     /**< the chip whose scratchpads shared and local are; borrowed;
+                                        NULL: 910b, the Ascend of the scopes' names */
+    const char *shared_space;      /**< space of the target; NULL: ub, sbuf, shared, l1 */
+    const char *local_space;       /**< NULL: l0c, psum, registers, local */
+    const spad_pool_options *pool; /**< of global memory, for this call only; block_bytes 0: the
+                                        device's alignment */
+    spad_trace *trace;             /**< records every buffer, see spad_device_set_trace; borrowed */
+    const spad_host *host;         /**< called by all threads that use the device, at any time */
 } spad_device_options;
 
 /** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message names it.

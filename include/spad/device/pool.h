@@ -28,6 +28,7 @@ typedef bool (*spad_pool_retry)(void *context, spad_pool *pool, int64_t needed);
 
 /** Zeroed is the default. */
 typedef struct spad_pool_options {
+    size_t struct_size;    /**< see SPAD_OPTIONS_INIT */
     int64_t max_bytes;     /**< never take more; 0: no limit */
     int64_t block_bytes;   /**< sizes and addresses are multiples: a power of two; 0: 64 */
     int64_t initial_bytes; /**< taken at once, so that the first requests are quick */

@@ -6,11 +6,13 @@
 #define SPAD_REPLAY_H
 
 #include "spad/device/memory.h"
-#include "spad/log.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Of experimental headers. */
+typedef struct spad_log spad_log;
 
 /** What a replay did. */
 typedef struct spad_replay {

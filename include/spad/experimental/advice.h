@@ -13,12 +13,16 @@
 #ifndef SPAD_ADVICE_H
 #define SPAD_ADVICE_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/advice.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
-#include "spad/sim.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/sim.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +87,9 @@ typedef struct spad_advice_totals {
     spad_sim_totals
         simulated;  /**< of the kernel that was given; its unit is that of all times here */
     int64_t trials; /**< changed kernels that were analysed */
+    int64_t shapes; /**< other shapes, where conditions change their outcome, at which the kernel
+                         with all changes was found right; 0: the verdict covers all trip counts,
+                         there are no such shapes, or nothing is changed */
     bool cut;       /**< the search ended at a limit */
     bool proved; /**< the kernel that was given fits, runs and is proved; else there is no advice:
                       there is no proof that a change could keep */

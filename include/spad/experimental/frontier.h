@@ -14,12 +14,16 @@
 #ifndef SPAD_FRONTIER_H
 #define SPAD_FRONTIER_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/frontier.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spad/experimental/sim.h"
 #include "spad/layout.h"
-#include "spad/sim.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,6 +9,10 @@
 #ifndef SPAD_EMIT_H
 #define SPAD_EMIT_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/emit.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,16 +83,6 @@ SPAD_API spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *l
 SPAD_API spad_status spad_emit_add_plan(spad_emit *table, const spad_plan *plan,
                                         const spad_plan_result *result, size_t space,
                                         spad_error *error);
-
-/** Number of rows. */
-SPAD_API size_t spad_emit_count(const spad_emit *table);
-
-/** A row by number; NULL beyond the count. Borrowed. */
-SPAD_API const spad_emit_buffer *spad_emit_get(const spad_emit *table, size_t number);
-
-/** The name of a row in identifiers: letters, digits and '_', different for each row even
- *  without regard to case. NULL beyond the count. Borrowed. */
-SPAD_API const char *spad_emit_identifier(const spad_emit *table, size_t number);
 
 /** SPAD_ERR_ARGUMENT: no such language. */
 SPAD_API spad_status spad_emit_write(const spad_emit *table, spad_emit_lang lang,

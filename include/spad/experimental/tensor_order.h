@@ -10,12 +10,16 @@
 #ifndef SPAD_TENSOR_ORDER_H
 #define SPAD_TENSOR_ORDER_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/tensor_order.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spad/experimental/kernel_rows.h"
 #include "spad/host.h"
-#include "spad/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,9 +55,6 @@ SPAD_API void spad_tensor_order_destroy(spad_tensor_order *order);
 /** May the two share bytes? Aliases count as the tensor whose bytes they use. False beyond the
  *  number of tensors, and for a tensor and itself. */
 SPAD_API bool spad_tensor_order_may_share(const spad_tensor_order *order, int64_t a, int64_t b);
-
-/** Number of pairs for which it is so. */
-SPAD_API size_t spad_tensor_order_pair_count(const spad_tensor_order *order);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,10 @@
 #ifndef SPAD_FIT_H
 #define SPAD_FIT_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/fit.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +49,8 @@ typedef struct spad_fit_change {
     int64_t saved;    /**< bytes per lane by which the layout becomes lower */
     /** An error that the check finds in the kernel with the change; NONE: none. */
     spad_finding_code wrong;
+    const char
+        *wrong_at; /**< the shape at which that is, "N = 43"; NULL: the given one. Borrowed */
 } spad_fit_change;
 
 typedef struct spad_fit spad_fit;

@@ -9,10 +9,14 @@
 #ifndef SPAD_OCCUPANCY_H
 #define SPAD_OCCUPANCY_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/occupancy.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/layout.h"
 
 #ifdef __cplusplus
@@ -39,14 +43,15 @@ typedef struct spad_occupancy {
     int64_t each;      /**< what a block takes of what limits: bytes with reserve, registers,
                             threads */
     int64_t available; /**< and what a unit has of it */
-    int64_t threads;   /**< of a block; 0: not all agents state theirs */
+    int64_t threads;   /**< of a block; 0: neither the main program nor all agents state theirs */
     int64_t registers; /**< of a block, as they are given to warps; 0: not known */
 } spad_occupancy;
 
 /**
  * The occupancy of a kernel. With a layout of it, memory counts as it is placed; without, as if no
- * tensors shared bytes. Registers count where all agents state their threads, as stated or at least
- * as many as their tensors take.
+ * tensors shared bytes. Registers count where the main program or all agents state their threads,
+ * as stated or at least as many as their tensors take; the main program and the agents are the same
+ * threads of a block, so the larger demand counts.
  */
 SPAD_API spad_occupancy spad_occupancy_get(const spad_kernel *kernel, const spad_layout *layout);
 
@@ -56,7 +61,7 @@ SPAD_API spad_occupancy spad_occupancy_get(const spad_kernel *kernel, const spad
 /** The registers of the threads of an agent. */
 typedef struct spad_agent_registers {
     int64_t bytes;   /**< of its tensors in registers; 0: it has none */
-    int64_t threads; /**< as stated, or those of a TTGIR without partitions; 0: not stated */
+    int64_t threads; /**< as stated; 0: not stated */
     int64_t needed;  /**< 32-bit registers of each thread for its tensors, of
                           SPAD_OCCUPANCY_THREADS_ASSUMED threads if not stated */
     int64_t most;    /**< that a thread can have: as the agent states, or as the chip has; 0: not

@@ -7,9 +7,13 @@
 #ifndef SPAD_SPACES_H
 #define SPAD_SPACES_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/spaces.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
+#include "spad/experimental/tiers.h"
 #include "spad/plan.h"
 #include "spad/target.h"
-#include "spad/tiers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,7 +51,9 @@ SPAD_API bool spad_spaces_in_csv(const char *text, size_t length);
  * `uses` (times at which all its bytes are read or written, separated by blanks; empty: the first
  * and the last of its life), `home` (the memory that has its bytes before), `kept` and `constant`
  * (yes or no, see spad_tier_buffer), and none of the rows may have a pin, a hint, gaps, lanes,
- * banks, aliases, slices, in_place or apart. On a fault nothing is added.
+ * banks, aliases, slices, in_place, apart or avoid. With a target, the offset of a row that may
+ * choose is a multiple of the alignment and the granule of each memory that it names. On an error
+ * nothing is added.
  */
 SPAD_API spad_status spad_spaces_read_csv(spad_spaces *spaces, const char *text, size_t length,
                                           const char *file, const spad_plan_csv_options *options,
@@ -61,9 +67,6 @@ SPAD_API const spad_tier *spad_spaces_get(const spad_spaces *spaces, size_t numb
 
 /** Its space in the target; NULL: it has none. */
 SPAD_API const spad_space *spad_spaces_get_space(const spad_spaces *spaces, size_t number);
-
-/** The problem of a text in which rows may choose; borrowed. NULL: every row names one memory. */
-SPAD_API const spad_tiers *spad_spaces_get_tiers(const spad_spaces *spaces);
 
 /** What one memory has. */
 typedef struct spad_spaces_part {

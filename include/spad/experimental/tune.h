@@ -14,12 +14,16 @@
 #ifndef SPAD_TUNE_H
 #define SPAD_TUNE_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/tune.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
-#include "spad/sim.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/sim.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,44 +83,27 @@ typedef struct spad_tune_knob {
     const int64_t *values;
 } spad_tune_knob;
 
-/** One choice of all knobs. */
-typedef struct spad_tune_point {
-    int64_t makespan;      /**< picoseconds; as if no tensors shared bytes */
-    int64_t planned;       /**< with the places that the planner gives; SPAD_UNBOUNDED: none */
-    int64_t bytes;         /**< of all tensors on chip, over all lanes, if none shared bytes */
-    int64_t placed;        /**< bytes that its layout takes of all memories on chip, over all lanes,
-                                as spad_layout_create_checked gives it; 0: none exists */
-    bool fits;             /**< a layout was found */
-    const int64_t *values; /**< per knob */
-} spad_tune_point;
-
-/** A tensor that is declared in a loop, and what it would give to declare it in front of it. */
-typedef struct spad_tune_hoist {
-    int64_t tensor;
-    int64_t tiles;    /**< of the chosen kernel; for advice, the fewest that give that makespan */
-    int64_t makespan; /**< with this change and those before it; with places where applied */
-    int64_t bytes;    /**< on top */
-    bool applied;     /**< the chosen kernel has it; else it is advice: it does not fit, or has
-                           to be done by hand */
-} spad_tune_hoist;
-
 typedef struct spad_tune_totals {
     int64_t written;         /**< makespan of the original kernel */
     int64_t written_planned; /**< the same with the places of the planner */
     int64_t written_bytes;
-    int64_t written_placed; /**< spad_tune_point.placed of the original kernel */
+    int64_t written_placed; /**< bytes that its layout takes of all memories on chip, over all
+                               lanes, as spad_layout_create_checked gives it; 0: no layout exists */
+    const int64_t
+        *written_spaces; /**< the same for each space of the target; NULL: no layout exists */
     bool written_fits;
     int64_t makespan; /**< of the choice; SPAD_UNBOUNDED: nothing fits */
     int64_t bytes;
-    int64_t placed;  /**< spad_tune_point.placed of the choice */
-    int64_t planned; /**< makespan with the places that the planner gives, where tensors may
-                          share bytes; SPAD_UNBOUNDED: nothing fits */
-    int64_t deepest; /**< makespan with all knobs at their largest: without transfers that
-                          compete for an engine no choice is faster; SPAD_UNBOUNDED: a cut came
-                          before it, or it is stuck */
-    int64_t bound;   /**< work of the busiest engine: no choice is faster */
-    bool exhaustive; /**< all combinations of the values of the knobs were examined */
-    bool sampled;    /**< not every depth is such a value: beyond 16, only some are */
+    int64_t placed;        /**< the same of the choice */
+    const int64_t *spaces; /**< the same per space */
+    int64_t planned;       /**< makespan with the places that the planner gives, where tensors may
+                                share bytes; SPAD_UNBOUNDED: nothing fits */
+    int64_t deepest;       /**< makespan with all knobs at their largest: without transfers that
+                                compete for an engine no choice is faster; SPAD_UNBOUNDED: a cut came
+                                before it, or it is stuck */
+    int64_t bound;         /**< work of the busiest engine: no choice is faster */
+    bool exhaustive;       /**< all combinations of the values of the knobs were examined */
+    bool sampled;          /**< not every depth is such a value: beyond 16, only some are */
     int64_t combinations;
     int64_t simulations;
     int64_t operations;        /**< of all simulations, repetitions that were skipped not counted */
@@ -151,20 +138,6 @@ SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);
 
 /** A knob by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number);
-
-/** Number of points of the frontier between bytes and time. */
-SPAD_API size_t spad_tune_point_count(const spad_tune *tune);
-
-/** A point of the frontier by number, the fewest bytes first: each is faster with its places than
- *  all with fewer bytes. What does not fit has the makespan without. NULL beyond the count.
- *  Borrowed. */
-SPAD_API const spad_tune_point *spad_tune_get_point(const spad_tune *tune, size_t number);
-
-/** Number of tensors that are worth declaring in front of their loop. */
-SPAD_API size_t spad_tune_hoist_count(const spad_tune *tune);
-
-/** A hoist by number; NULL beyond the count. Borrowed. */
-SPAD_API const spad_tune_hoist *spad_tune_get_hoist(const spad_tune *tune, size_t number);
 
 /** Writes the choice, the frontier and the hoists as text. */
 SPAD_API spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink,

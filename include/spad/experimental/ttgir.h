@@ -9,11 +9,15 @@
 #ifndef SPAD_TTGIR_H
 #define SPAD_TTGIR_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/ttgir.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/source.h"
 
 #ifdef __cplusplus

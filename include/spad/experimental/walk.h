@@ -15,11 +15,15 @@
 #ifndef SPAD_WALK_H
 #define SPAD_WALK_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/walk.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/layout.h"
 
 #ifdef __cplusplus

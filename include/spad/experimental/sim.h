@@ -15,13 +15,17 @@
 #ifndef SPAD_SIM_H
 #define SPAD_SIM_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/sim.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/occupancy.h"
 #include "spad/layout.h"
-#include "spad/occupancy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,28 +125,6 @@ typedef struct spad_sim_engine {
                        another order than they are issued */
 } spad_sim_engine;
 
-/** All waits of one statement for one cause, extrapolated ones included. */
-typedef struct spad_sim_wait {
-    int64_t statement;
-    spad_wait_kind kind;
-    int64_t other;  /**< the statement that it waited for; -1: none */
-    int64_t tensor; /**< or -1 */
-    int64_t object; /**< or -1 */
-    int64_t count;
-    int64_t total;
-} spad_sim_wait;
-
-/** A loop that was extrapolated: from `value` on its state repeats every `period` iterations, which
- *  together take `time`; `times` such periods were skipped. */
-typedef struct spad_sim_repeat {
-    int64_t loop;
-    int64_t value;
-    int64_t period;
-    int64_t times;
-    int64_t time;
-    size_t row; /**< the first row after it */
-} spad_sim_repeat;
-
 /** What the times of a result are. Without figures there is no time. */
 typedef enum spad_time_unit {
     SPAD_TIME_REAL,   /**< all costs are known: picoseconds */
@@ -155,6 +137,9 @@ typedef enum spad_time_unit {
 /** "time", "mixed", "cycles", "steps". Static storage. */
 SPAD_API const char *spad_time_unit_name(spad_time_unit unit);
 
+/** Bytes of a text about work that is not counted. */
+#define SPAD_UNCOUNTED_TEXT 160
+
 typedef struct spad_sim_totals {
     int64_t makespan;   /**< of the kernel: of one block, where there is a grid */
     int64_t time;       /**< of the whole grid; the makespan without one */
@@ -163,9 +148,12 @@ typedef struct spad_sim_totals {
     int64_t bound;      /**< work of the busiest engine: no order of operations takes less time */
     int64_t unclocked;  /**< operations in cycles of an engine without a clock */
     int64_t by_kernel;  /**< operations with a cost in the kernel */
-    int64_t by_origin[SPAD_ORIGINS]; /**< operations with a cost from the target, by where its
-                                          figures come from */
-    spad_time_unit unit;             /**< what the times of this result are */
+    int64_t by_origin[SPAD_ORIGINS];     /**< operations with a cost from the target, by where its
+                                              figures come from */
+    spad_time_unit unit;                 /**< what the times of this result are */
+    char uncounted[SPAD_UNCOUNTED_TEXT]; /**< work of the kernel that no time is counted for, as
+                                              spad_kernel_get_uncounted() names it, cut if it is
+                                              longer; "": none */
 } spad_sim_totals;
 
 /**
@@ -262,18 +250,6 @@ SPAD_API size_t spad_sim_row_count(const spad_sim *sim);
 /** A row by number, in the order in which operations were scheduled. All -1 beyond the count. */
 SPAD_API spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number);
 
-/** Number of causes of waits. */
-SPAD_API size_t spad_sim_wait_count(const spad_sim *sim);
-
-/** A cause by number, the longest total first; NULL beyond the count. Borrowed. */
-SPAD_API const spad_sim_wait *spad_sim_get_wait(const spad_sim *sim, size_t number);
-
-/** Number of extrapolations. */
-SPAD_API size_t spad_sim_repeat_count(const spad_sim *sim);
-
-/** An extrapolation by number; NULL beyond the count. Borrowed. */
-SPAD_API const spad_sim_repeat *spad_sim_get_repeat(const spad_sim *sim, size_t number);
-
 /** Number of operations on the critical path. */
 SPAD_API size_t spad_sim_path_count(const spad_sim *sim);
 
@@ -292,10 +268,11 @@ SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TE
 SPAD_API const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
                                          char field[SPAD_TIME_TEXT]);
 
-#define SPAD_BADGE_TEXT 192
+#define SPAD_BADGE_TEXT 384
 
-/** "262 of 262 costs assumed: steps, not time" and so on, to show beside every figure of a result.
- *  NULL: all costs are known, and none is an estimate. Returns the field. */
+/** "262 of 262 costs assumed: steps, not time; not counted: 12 element-wise operations" and so on,
+ *  to show beside every figure of a result. NULL: all costs are known, none is an estimate, and
+ *  nothing is left out. Returns the field. */
 SPAD_API const char *spad_sim_badge_text(const spad_sim_totals *totals,
                                          char field[SPAD_BADGE_TEXT]);
 

@@ -7,6 +7,10 @@
 #ifndef SPAD_TIERS_H
 #define SPAD_TIERS_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/tiers.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include "spad/plan.h"
 
 #ifdef __cplusplus

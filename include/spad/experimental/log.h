@@ -16,6 +16,10 @@
 #ifndef SPAD_LOG_H
 #define SPAD_LOG_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/log.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +49,7 @@ typedef struct spad_log_row {
 typedef struct spad_log spad_log;
 
 /** Reads a log; the text is not needed afterwards. `file` is its name in messages.
- *  SPAD_ERR_SYNTAX with the location of the first fault. O(length). */
+ *  SPAD_ERR_SYNTAX with the location of the first error. O(length). */
 SPAD_API spad_status spad_log_parse(spad_log **out, const char *text, size_t length,
                                     const char *file, const spad_host *host, spad_error *error);
 

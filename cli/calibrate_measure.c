@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs the measurements of spad calibrate: writes their source into a folder of its own, compiles
- * it with nvcc, runs it on the device and reads what it prints. No shell is involved.
+ * it with nvcc, runs it on the device and reads what it prints.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calibrate.h"
-
-extern char **environ;
 
 enum { PATH_ROOM = 512, SKIPPED = 77 };
 
@@ -65,46 +60,12 @@ static bool put_file(const char *path, const char *bytes, size_t size) {
     return fine;
 }
 
-/* Runs a program with its output in a file, or as ours; its exit code, or -1 with a message. */
-static int run_program(char *const *words, const char *output) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (output != NULL) {
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output,
-                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    } else {
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    }
-    pid_t child;
-    const int failed = posix_spawnp(&child, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) {
-        cli_message("cannot run '%s': %s", words[0], strerror(failed));
-        return -1;
-    }
-    int status;
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return -1;
-    }
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
-    cli_message("'%s' was ended by signal %d", words[0], WTERMSIG(status));
-    return -1;
-}
-
-/* $NVCC, or nvcc where it is usually installed, or the one on the path. */
-static char *find_nvcc(void) {
-    static char usual[] = "/usr/local/cuda/bin/nvcc";
-    static char plain[] = "nvcc";
-    char *chosen = getenv("NVCC");
-    if (chosen != NULL && chosen[0] != '\0') return chosen;
-    return access(usual, X_OK) == 0 ? usual : plain;
-}
-
 static bool compile(workshop *w) {
     char flags[] = "-O3", standard[] = "-std=c++17", output[] = "-o";
     char code[] = "-gencode=arch=compute_90a,code=sm_90a";
-    char *const words[] = {find_nvcc(), flags, standard, code, w->source, output, w->program, NULL};
-    const int exit_code = run_program(words, NULL);
+    char *const words[] = {cli_find_nvcc(), flags,  standard,   code,
+                           w->source,       output, w->program, NULL};
+    const int exit_code = cli_run_program(words, NULL);
     if (exit_code == 0) return true;
     cli_message("the measurements were not compiled; 'spad calibrate' needs nvcc of CUDA 12 or "
                 "later, on the path or in NVCC");
@@ -119,7 +80,7 @@ static cli_exit measure_in(cli_text *out, workshop *w, int64_t device) {
         return CLI_INTERNAL;
     }
     char *const words[] = {w->program, number, NULL};
-    const int exit_code = run_program(words, w->figures);
+    const int exit_code = cli_run_program(words, w->figures);
     if (exit_code == 0) return cli_read(out, w->figures, CLI_TEXT_MIB);
     if (exit_code == SKIPPED) return CLI_USAGE; /* it said why */
     cli_message("the measurements ended with exit code %d", exit_code);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "spad/device.h"
+#include "spad/experimental/ptx.h"
 #include "spad/spad.h"
 
 typedef enum cli_exit {
@@ -32,6 +33,7 @@ typedef struct cli_command {
 extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
 extern const cli_command cli_completion;
+extern const cli_command cli_cuda;
 extern const cli_command cli_devices;
 extern const cli_command cli_diff;
 extern const cli_command cli_emit;
@@ -160,8 +162,25 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
 
 /* ---- kernels ----------------------------------------------------------------------- */
 
+/* How a kernel of a .ptx or .cu file is launched. */
+typedef struct cli_launch_words {
+    const char *kernel; /* a name, or a pattern with `*` */
+    const char *file;   /* a launch file; options of the command line win */
+    const char *arch;   /* of several in a fatbin: "sm_90a"; NULL: the newest one */
+    const char *grid;   /* "132" or "8,4,1" */
+    const char *block;
+    const char *cluster;
+    const char *cta;
+    const char *smem;
+    cli_words arguments;
+    bool calls;         /* show where the line of a remark was inlined */
+    uint32_t way;       /* of what data decides: see spad_ptx_launch */
+    int64_t timeout_ns; /* of the execution; 0: its own default */
+} cli_launch_words;
+
 /* What the command line says about a kernel. */
 typedef struct cli_kernel_words {
+    cli_launch_words launch;
     cli_words defines; /* N=64 */
     cli_words rings;   /* x=3 */
     const char *target;
@@ -170,11 +189,20 @@ typedef struct cli_kernel_words {
 } cli_kernel_words;
 
 /* The rows of an option table that fill it in. */
-#define CLI_KERNEL_OPTIONS(kernel_words)                        \
-    {.name = "-D", .words = &(kernel_words).defines},           \
-        {.name = "--define", .words = &(kernel_words).defines}, \
-        {.name = "--ring", .words = &(kernel_words).rings}, {   \
-        .name = "--target", .value = &(kernel_words).target     \
+#define CLI_KERNEL_OPTIONS(kernel_words)                                \
+    {.name = "-D", .words = &(kernel_words).defines},                   \
+        {.name = "--define", .words = &(kernel_words).defines},         \
+        {.name = "--ring", .words = &(kernel_words).rings},             \
+        {.name = "--kernel", .value = &(kernel_words).launch.kernel},   \
+        {.name = "--launch", .value = &(kernel_words).launch.file},     \
+        {.name = "--arch", .value = &(kernel_words).launch.arch},       \
+        {.name = "--grid", .value = &(kernel_words).launch.grid},       \
+        {.name = "--block", .value = &(kernel_words).launch.block},     \
+        {.name = "--cluster", .value = &(kernel_words).launch.cluster}, \
+        {.name = "--cta", .value = &(kernel_words).launch.cta},         \
+        {.name = "--smem", .value = &(kernel_words).launch.smem},       \
+        {.name = "--arg", .words = &(kernel_words).launch.arguments}, { \
+        .name = "--target", .value = &(kernel_words).target             \
     }
 
 /* Their lines in a usage text. */
@@ -183,9 +211,19 @@ typedef struct cli_kernel_words {
     "  --ring TENSOR=N           another depth for a ring\n"      \
     "  --target TARGET           a chip to use instead of the kernel's; a name or a file\n"
 
+/* The same of a command that people call with CUDA kernels as well. */
+#define CLI_LAUNCH_USAGE                                                                   \
+    "  --kernel NAME, --grid X,Y,Z, --arg NAME=VALUE, --launch FILE.toml\n"                \
+    "                            and others: the launch of a CUDA kernel; see 'spad cuda " \
+    "--help'\n"
+
 typedef struct cli_kernel {
     const char *path;
     cli_text text;
+    char *module;                 /* the file that the text is from; NULL: path */
+    spad_ptx_launch_file *launch; /* NULL: the launch is on the command line */
+    int64_t wrong;       /* faults that executing it has shown; their messages are on stderr */
+    int32_t choices;     /* places where data decides; the kernel has one answer for each */
     spad_target *target; /* one that came from a file */
     spad_kernel *kernel;
 } cli_kernel;
@@ -197,9 +235,35 @@ cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const ch
                             const cli_kernel_words *words);
 void cli_free_kernel(cli_kernel *kernel);
 
+/* PTX by its ending or its first lines; CUDA C++ by its ending; what nvcc made from it by its first
+ * bytes; launch files. */
+bool cli_is_ptx(const char *path, const cli_text *text);
+/* Executes the launch that the words describe, and takes its kernel. `faults`: of the text. */
+spad_status cli_read_launch(cli_kernel *out, const cli_launch_words *words,
+                            const spad_kernel_options *options, spad_diagnostics *faults,
+                            spad_error *error);
+/* Lists the entries of a fatbin or an executable, with `text` as its bytes. */
+cli_exit cli_open_image(spad_ptx_image **out, const cli_text *text, const char *path, bool json);
+/* A launch file by its ending or its first line. */
+bool cli_is_launch_file(const char *path, const cli_text *text);
+/* Reads a launch file. CLI_USAGE without a message: see `faults`. */
+cli_exit cli_parse_launch_file(spad_ptx_launch_file **out, const cli_text *text, const char *path,
+                               spad_diagnostics *faults, bool json);
+/* The bytes of the module of a launch file in place of `text`; *module: its path, for free(). */
+cli_exit cli_read_module(cli_text *text, char **module, const spad_ptx_launch_file *file,
+                         const char *path);
+/* Prepares the text of a file that cli_is_ptx: reads its launch file and the module, compiles CUDA
+ * C++, and takes PTX out of fatbins and executables. CLI_USAGE without a message: see `faults`. */
+cli_exit cli_take_launch(cli_kernel *out, const cli_launch_words *words, spad_diagnostics *faults,
+                         bool json);
+/* How much is read of a file with a kernel. */
+cli_limit cli_limit_of(const char *path);
+/* CUDA C++ as PTX, by nvcc; any other file as it is. */
+cli_exit cli_compile_cuda(cli_text *text, const char *path);
+
 /* A kernel by its ending, or by its first word after comments. */
 bool cli_is_kernel(const char *path, const cli_text *text);
-/* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
+/* cli_read_kernel for a text that was read; takes ownership of it, even on failure. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
 
@@ -209,18 +273,24 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
                  bool json);
 
-/* Writes a kernel that was made from another one, with the comments of that one's text. */
-spad_status cli_write_commented(const cli_kernel *old, const spad_kernel *changed,
-                                const spad_sink *sink, spad_error *error);
-
 /* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
- * all the same. For commands whose result would mislead. */
+ * all the same. For commands whose result would mislead. It takes 10 seconds at most, or
+ * `timeout_ns` if that is less (0: not given). */
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
-                         const cli_kernel_words *words);
+                         int64_t timeout_ns, const cli_kernel_words *words);
+
+/* ---- other programs ---------------------------------------------------------------- */
+
+/* spad cuda run: the words after it. */
+cli_exit cli_cuda_run(int count, char **words);
+/* Runs a program with its output in a file, or as ours; its exit code, or -1 with a message. */
+int cli_run_program(char *const *words, const char *output);
+/* $NVCC, or nvcc where it is usually installed, or the one on the path. */
+char *cli_find_nvcc(void);
 
 /* ---- Python ------------------------------------------------------------------------ */
 
-/* Runs 'python3 -m spad VERB WORDS' in place of this process, with the Python of SPAD_PYTHON if
+/* Runs 'python3 -P -m spad VERB WORDS' in place of this process, with the Python of SPAD_PYTHON if
  * that is set. Returns only if that fails; `what` is what needs it, and has no double quote. */
 cli_exit cli_run_python(const char *verb, const char *what, int count, char **words);
 

@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-enum { VARY_MAX = 16 }; /* names after --vary */
+enum { VARY_MAX = 16, WAYS_MAX = 16 }; /* names after --vary; answers of data that are tried */
 
 typedef struct check_words {
     cli_kernel_words kernel;
@@ -44,21 +44,59 @@ static const spad_check *check_of(const job *j) {
  * is checked as if every slot had bytes of its own. */
 static cli_exit run_job(job *j, const check_words *words) {
     const bool drawn = cli_wants_pictures(&words->pictures);
+    const spad_check_options checks = {.no_advice = words->no_advice,
+                                       .one_shape = words->one_shape,
+                                       .vary = words->names,
+                                       .vary_count = words->name_count,
+                                       .finding_limit = words->all ? SIZE_MAX : 0};
     const spad_analysis_options options = {.skip = 1u << SPAD_PART_SIM |
                                                    (drawn ? 0 : 1u << SPAD_PART_FIT),
                                            .timeout_ns = words->timeout_ns,
                                            .source = j->input.text.bytes,
                                            .source_length = j->input.text.length,
-                                           .check = {.no_advice = words->no_advice,
-                                                     .one_shape = words->one_shape,
-                                                     .vary = words->names,
-                                                     .vary_count = words->name_count,
-                                                     .finding_limit = words->all ? SIZE_MAX : 0}};
+                                           .check = &checks};
     spad_error error;
     if (spad_analysis_create(&j->analysis, j->input.kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    return spad_check_get_counts(check_of(j)).errors > 0 ? CLI_FINDINGS : CLI_FINE;
+    const bool wrong = j->input.wrong > 0 || spad_check_get_counts(check_of(j)).errors > 0;
+    return wrong ? CLI_FINDINGS : CLI_FINE;
+}
+
+static void end_job(job *j) {
+    spad_analysis_destroy(j->analysis);
+    spad_check_destroy(j->faults);
+    cli_free_kernel(&j->input);
+    *j = (job){0};
+}
+
+/* The launch of a kernel with other answers where data decides; the first one with an error takes
+ * the place of the job. Each place has one answer at all times, so this is a search, not a proof.
+ */
+static cli_exit try_other_ways(job *j, const char *path, const check_words *words) {
+    const int32_t places = j->input.choices;
+    const uint32_t ways = places < 4 ? 1u << places : WAYS_MAX;
+    cli_exit exit = CLI_FINE;
+    uint32_t way = 1;
+    for (; way < ways && exit == CLI_FINE; way++) {
+        check_words other = *words;
+        spad_diagnostics *faults;
+        job tried = {0};
+        other.kernel.launch.way = way;
+        exit = cli_read_or_faults(&tried.input, &faults, path, &other.kernel);
+        if (exit == CLI_FINE) exit = run_job(&tried, &other);
+        spad_diagnostics_destroy(faults);
+        if (exit == CLI_FINDINGS) {
+            end_job(j);
+            *j = tried;
+        } else {
+            end_job(&tried);
+        }
+    }
+    cli_message("%s: data decides at %d place%s: %s in the first %u combination%s of answers",
+                cli_input_name(path), (int)places, places == 1 ? "" : "s",
+                exit == CLI_FINE ? "no error" : "an error", (unsigned)way, way == 1 ? "" : "s");
+    return exit;
 }
 
 /* Reads and checks; the check of a text that cannot be read has its faults. */
@@ -66,7 +104,11 @@ static cli_exit start_job(job *j, const char *path, const check_words *words) {
     spad_diagnostics *faults;
     spad_error error;
     cli_exit exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
-    if (exit == CLI_FINE) return run_job(j, words);
+    if (exit == CLI_FINE) {
+        exit = run_job(j, words);
+        const bool undecided = exit == CLI_FINE && j->input.choices > 0;
+        return undecided ? try_other_ways(j, path, words) : exit;
+    }
     if (faults != NULL && spad_check_create_from_faults(&j->faults, faults, cli_input_name(path),
                                                         NULL, &error) != SPAD_OK) {
         exit = cli_fail(&error);
@@ -227,6 +269,8 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
         return CLI_USAGE;
     }
+    words.kernel.launch.timeout_ns = words.timeout_ns;
+    words.kernel.launch.calls = words.all;
     if (!can_fix(&words, count)) return CLI_USAGE;
     if (words.fix) return fix_kernel(arguments[0], &words);
     exit = cut_names(&words);
@@ -238,11 +282,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         return exit != CLI_FINE ? exit : CLI_INTERNAL;
     }
     exit = run_jobs(jobs, count, arguments, &words);
-    for (int i = 0; i < count; i++) {
-        spad_analysis_destroy(jobs[i].analysis);
-        spad_check_destroy(jobs[i].faults);
-        cli_free_kernel(&jobs[i].input);
-    }
+    for (int i = 0; i < count; i++) end_job(&jobs[i]);
     free(jobs);
     free(words.cut);
     return exit;
@@ -260,11 +300,12 @@ const cli_command cli_check = {
         "  --one-shape               these values of the parameters only, no proof for all\n"
         "  --vary S,R                tries other values near these parameters, too: an error\n"
         "                            there is a warning\n"
-        "  --all                     every finding, however many\n"
+        "  --all                     every finding, however many; of a CUDA kernel also the calls\n"
+        "                            that the line of a note was inlined into\n"
         "  --fix                     instead: changes that make it smaller or faster and keep\n"
         "                            its proof; -o OUT.spad writes the kernel with them\n"
         "  --steps                   for --fix: shortens rings even if costs are assumed\n"
-        "  --timeout SECONDS         for each kernel; what was not checked is unknown\n"
+        "  --timeout SECONDS         for each kernel; what was not checked is unknown; default 60\n"
         "  --json                    a list of results as JSON\n"
         "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
         "stdout\n" CLI_PICTURE_USAGE "\n"

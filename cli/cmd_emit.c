@@ -113,7 +113,7 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
         exit = CLI_FINDINGS;
     }
     if (exit == CLI_FINE && places.layout != NULL) {
-        exit = cli_check_first(&places.kernel, places.layout, "emitted", &words.plan.kernel);
+        exit = cli_check_first(&places.kernel, places.layout, "emitted", 0, &words.plan.kernel);
     }
     if (exit == CLI_FINE) exit = emit(&places, arguments[0], &words);
     cli_free_places(&places);

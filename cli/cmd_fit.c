@@ -16,10 +16,12 @@ typedef struct fit_words {
 /* The layout of a kernel, and what would make it fit unless that is to be skipped. */
 static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const fit_words *words,
                         unsigned skip) {
-    spad_analysis_options options = {.skip = skip | 1u << SPAD_PART_CHECK | 1u << SPAD_PART_SIM};
+    spad_layout_options layouts = {0};
+    const spad_analysis_options options = {
+        .skip = skip | 1u << SPAD_PART_CHECK | 1u << SPAD_PART_SIM, .layout = &layouts};
     spad_error error;
     if (words->timeout != NULL &&
-        !cli_take_seconds("--timeout", words->timeout, &options.layout.timeout_ns)) {
+        !cli_take_seconds("--timeout", words->timeout, &layouts.timeout_ns)) {
         return CLI_USAGE;
     }
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {

@@ -71,7 +71,7 @@ void lsp_put_string(lsp_text *out, const char *text) {
 
 /* Sends a message and empties it. */
 static void send(lsp_text *message) {
-    if (!message->failed) {
+    if (!message->failed && message->bytes != NULL) {
         printf("Content-Length: %zu\r\n\r\n", message->length);
         fwrite(message->bytes, 1, message->length, stdout);
         fflush(stdout);

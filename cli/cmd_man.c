@@ -127,6 +127,11 @@ static void put_all(void) {
     fputs(".SH ENVIRONMENT\n"
           ".TP\n\\fBNO_COLOR\\fR\nif set and not empty: no colour, as with \\-\\-color=never\n"
           ".TP\n\\fBSPAD_PYTHON\\fR\nthe Python that runs kernels in Python\n"
+          ".SH FILES\n"
+          "A file that is written takes its name when it is complete, and keeps the owner, group "
+          "and mode of\nthe file that had it. Where these cannot be kept, where that file has an "
+          "access control list, and\nin a folder that takes no new files, it is written in "
+          "place.\n"
           ".SH EXIT STATUS\n" CLI_STATUS "\n",
           stdout);
 }

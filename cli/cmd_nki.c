@@ -15,7 +15,8 @@ static const char usage[] =
     "sim,\n"
     "tune, report, emit or text. Runs 'python3 -m spad nki', with the Python of SPAD_PYTHON if "
     "that\n"
-    "is set; the package spad must be installed in it. See docs/nki-trace.md\n";
+    "is set; the package spad must be installed in it. The kernel may be package.module:KERNEL as\n"
+    "well (docs/programs.md). See docs/nki-trace.md\n";
 
 static const char triton_usage[] =
     "usage: spad triton COMMAND FILE.py:KERNEL [--signature NAME=TYPE,...] "
@@ -26,7 +27,9 @@ static const char triton_usage[] =
     "check,\n"
     "plan, sim, report, compare, text or ttgir. Runs 'python3 -m spad triton', with the Python of\n"
     "SPAD_PYTHON if that is set; the packages spad and triton must be installed in it. TTGIR that\n"
-    "was printed needs neither: spad check kernel.ttgir. See docs/triton.md\n";
+    "was printed needs neither: spad check kernel.ttgir. The kernel may be package.module:KERNEL "
+    "as\n"
+    "well (docs/programs.md). See docs/triton.md\n";
 
 static const char tilelang_usage[] =
     "usage: spad tilelang COMMAND FILE.py:KERNEL [--arg NAME=VALUE]... [--vary NAME=V,V] "
@@ -39,7 +42,8 @@ static const char tilelang_usage[] =
     "plan, sim, report, compare, text or tree; tree writes what was lowered, and needs no "
     "TileLang\n"
     "to be read again. Runs 'python3 -m spad tilelang', with the Python of SPAD_PYTHON if that is\n"
-    "set; the packages spad and tilelang must be installed in it. See docs/tilelang-load.md\n";
+    "set; the packages spad and tilelang must be installed in it. The kernel may be\n"
+    "package.module:KERNEL as well (docs/programs.md). See docs/tilelang-load.md\n";
 
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {

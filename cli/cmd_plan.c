@@ -10,10 +10,12 @@
 
 #include "cli.h"
 #include "plan_kernel.h"
+#include "plan_options.h"
 #include "plan_spaces.h"
 #include "progress.h"
 
 typedef struct plan_words {
+    const cli_option *options; /* that fill in the rest */
     cli_plan_words input;
     cli_words spaces; /* one without a capacity is also in input.space */
     const char *timeout;
@@ -104,32 +106,33 @@ static cli_exit draw(const cli_places *rows, const spad_plan_result *result,
     return exit;
 }
 
-/* The summary; with wishes (or NULL) also what became of them. */
+/* Writes the summary; constraints: their result, or NULL. */
 static spad_status summarise(const spad_plan *plan, const spad_plan_result *result,
-                             const spad_plan_reason *reason, const spad_wishes_result *wishes,
+                             const spad_plan_reason *reason, const spad_soft_result *constraints,
                              const plan_words *words, spad_error *error) {
     FILE *out = cli_summary_file(&words->pictures, words->output);
     const bool json = words->input.kernel.json;
     const spad_sink sink = cli_sink(out, json);
     spad_status status;
-    if (json && wishes != NULL) {
+    if (json && constraints != NULL) {
         cli_list list;
         cli_object_open(&list);
         cli_object_key(&list, "plan");
         status = spad_plan_write_json(plan, result, reason, &list.items, error);
-        cli_object_key(&list, "wishes");
-        if (status == SPAD_OK) status = spad_wishes_write_json(wishes, &list.items, error);
+        cli_object_key(&list, "soft");
+        if (status == SPAD_OK) status = spad_soft_write_json(constraints, &list.items, error);
         cli_object_close(&list);
         return status;
     }
     if (json) return spad_plan_write_json(plan, result, reason, &sink, error);
     status = spad_plan_write_text(plan, result, reason, &sink, error);
-    if (status == SPAD_OK && wishes != NULL) status = spad_wishes_write_text(wishes, &sink, error);
+    if (status == SPAD_OK && constraints != NULL)
+        status = spad_soft_write_text(constraints, &sink, error);
     return status;
 }
 
 static cli_exit show(const cli_places *input, const spad_plan_result *result,
-                     const spad_wishes_result *wishes, const plan_words *words,
+                     const spad_soft_result *constraints, const plan_words *words,
                      const cli_text *text, const char *file) {
     const spad_plan *plan = input->plan;
     spad_error error;
@@ -147,7 +150,7 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
         cli_message("'%s' is not written: there is no plan within the capacity", words->output);
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
-    const spad_status status = summarise(plan, result, reason, wishes, words, &error);
+    const spad_status status = summarise(plan, result, reason, constraints, words, &error);
     cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
     if (drawn == CLI_FINE && fits && !words->input.kernel.json)
         drawn = cli_print_plan(cli_summary_file(&words->pictures, words->output), plan, result);
@@ -158,27 +161,22 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
     return drawn == CLI_FINE ? exit : drawn;
 }
 
-/* ---- wishes ------------------------------------------------------------------------ */
+/* ---- soft constraints ------------------------------------------------------------------------ */
 
-static bool has_wishes(const plan_words *words, const spad_plan *plan) {
+static bool has_soft_constraints(const plan_words *words, const spad_plan *plan) {
     return words->previous != NULL || words->reuse_steps != NULL || spad_plan_avoid_count(plan) > 0;
 }
 
 /* Reads the numbers of the options. */
-static bool read_wishes(spad_plan_wishes *wishes, const plan_words *words) {
-    wishes->reuse_cost = 1;
-    if ((words->count_moves && words->previous == NULL) ||
-        (words->reuse_cost != NULL && words->reuse_steps == NULL)) {
-        cli_message("option '--count-moves' goes with '--previous', '--reuse-cost' with "
-                    "'--reuse-steps'");
-        return false;
-    }
-    *(words->count_moves ? &wishes->move_cost : &wishes->move_byte_cost) = 1;
+static bool read_soft_constraints(spad_soft_constraints *constraints, const plan_words *words) {
+    constraints->reuse_cost = 1;
+    *(words->count_moves ? &constraints->move_cost : &constraints->move_byte_cost) = 1;
     return (words->reuse_steps == NULL ||
-            cli_take_number("--reuse-steps", words->reuse_steps, 0, &wishes->reuse_steps)) &&
+            cli_take_number("--reuse-steps", words->reuse_steps, 0, &constraints->reuse_steps)) &&
            (words->reuse_cost == NULL ||
-            cli_take_number("--reuse-cost", words->reuse_cost, 0, &wishes->reuse_cost)) &&
-           (words->slack == NULL || cli_take_bytes("--slack", words->slack, 0, &wishes->slack));
+            cli_take_number("--reuse-cost", words->reuse_cost, 0, &constraints->reuse_cost)) &&
+           (words->slack == NULL ||
+            cli_take_bytes("--slack", words->slack, 0, &constraints->slack));
 }
 
 /* The places of an earlier plan; freed with free(). */
@@ -201,30 +199,30 @@ static cli_exit read_previous(spad_plan_place **out, const spad_plan *plan, cons
     return exit;
 }
 
-static cli_exit solve_wishes(const cli_places *input, plan_words *words,
-                             const spad_plan_options *options, const cli_text *text,
-                             const char *file) {
-    spad_plan_wishes wishes = {0};
+static cli_exit solve_soft(const cli_places *input, plan_words *words,
+                           const spad_plan_options *options, const cli_text *text,
+                           const char *file) {
+    spad_soft_constraints constraints = {0};
     spad_plan_place *previous = NULL;
-    spad_wishes_result *result;
+    spad_soft_result *result;
     spad_error error;
-    if (!read_wishes(&wishes, words)) return CLI_USAGE;
+    if (!read_soft_constraints(&constraints, words)) return CLI_USAGE;
     cli_exit exit = CLI_FINE;
     const bool json = words->input.kernel.json;
     if (words->previous != NULL)
         exit = read_previous(&previous, input->plan, words->previous, json);
-    wishes.previous = previous;
+    constraints.previous = previous;
     if (exit == CLI_FINE) {
         cli_progress_start();
         const spad_status status =
-            spad_plan_solve_wishes(&result, input->plan, &wishes, options, &error);
+            spad_plan_solve_soft(&result, input->plan, &constraints, options, &error);
         cli_progress_end(&words->progress);
         if (status != SPAD_OK) {
             exit = cli_fail_input(&error, file, json);
         } else {
             if (cli_interrupted()) cli_message("interrupted: this is the best so far");
             exit = show(input, result->plan, result, words, text, file);
-            spad_wishes_result_destroy(result);
+            spad_soft_result_destroy(result);
         }
     }
     free(previous);
@@ -238,10 +236,11 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
     spad_error error;
     const bool bounded = spad_plan_get_capacity(input->plan) != SPAD_UNBOUNDED;
     if (!read_options(&options, bounded, words)) return CLI_USAGE;
-    if (has_wishes(words, input->plan)) return solve_wishes(input, words, &options, text, file);
-    if (words->slack != NULL || words->count_moves || words->reuse_cost != NULL) {
-        cli_message("options '--slack', '--count-moves' and '--reuse-cost' need a wish: "
-                    "'--previous', '--reuse-steps' or a column 'avoid'");
+    if (has_soft_constraints(words, input->plan))
+        return solve_soft(input, words, &options, text, file);
+    if (words->slack != NULL) {
+        cli_message("option '--slack' needs a soft constraint: '--previous', '--reuse-steps' or a "
+                    "column 'avoid'");
         return CLI_USAGE;
     }
     cli_progress_start();
@@ -257,10 +256,6 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
 /* Rows of several memories. */
 static cli_exit plan_spaces(plan_words *words, const cli_text *text, const char *path) {
     spad_plan_options options = {.seed = 1};
-    if (words->previous != NULL || words->reuse_steps != NULL || words->slack != NULL) {
-        cli_message("options '--previous', '--reuse-steps' and '--slack' are for one memory");
-        return CLI_USAGE;
-    }
     if (!read_options(&options, true, words)) return CLI_USAGE;
     const plan_spaces_words spaces = {.input = &words->input,
                                       .spaces = &words->spaces,
@@ -275,11 +270,10 @@ static cli_exit plan_spaces(plan_words *words, const cli_text *text, const char 
 
 static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char *path) {
     cli_places input;
-    if (words->goal != NULL || words->frontier || words->release || words->steps) {
-        cli_message("options '--for', '--frontier', '--release' and '--steps' are for kernels");
+    const bool several = cli_has_spaces(text, &words->spaces);
+    if (!cli_plan_options_fit(words->options, several ? PLAN_SPACES : PLAN_ROWS, path))
         return CLI_USAGE;
-    }
-    if (cli_has_spaces(text, &words->spaces)) return plan_spaces(words, text, path);
+    if (several) return plan_spaces(words, text, path);
     if (words->spaces.count > 0) words->input.space = words->spaces.items[0];
     cli_exit exit = cli_read_buffers(&input, text, path, &words->input);
     if (exit == CLI_FINE) exit = solve(&input, words, text, cli_input_name(path));
@@ -287,35 +281,7 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     return exit;
 }
 
-/* The first option that was given and that only rows of buffers have; NULL: none. */
-static const char *option_for_rows(const plan_words *words) {
-    const struct {
-        bool given;
-        const char *name;
-    } all[] = {{words->input.capacity != NULL, "--capacity"},
-               {words->input.end_exclusive, "--end-exclusive"},
-               {words->spaces.count > 0, "--space"},
-               {words->minimize, "--minimize"},
-               {words->previous != NULL, "--previous"},
-               {words->count_moves, "--count-moves"},
-               {words->reuse_steps != NULL, "--reuse-steps"},
-               {words->reuse_cost != NULL, "--reuse-cost"},
-               {words->slack != NULL, "--slack"}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i].given) return all[i].name;
-    }
-    return NULL;
-}
-
-/* The option that only files of other compilers have, if one was given. */
-static const char *model_option(const plan_words *words) {
-    if (words->arena != NULL) return "--arena";
-    if (words->max_file != NULL) return "--max-file";
-    if (words->alignment != NULL) return "--alignment";
-    return words->no_views ? "--no-views" : NULL;
-}
-
-/* The text goes over to the kernel. */
+/* Takes ownership of the text. */
 static cli_exit plan_kernel(plan_words *words, cli_text text, const char *path) {
     plan_kernel_words kernel_words = {.output = words->output,
                                       .json = words->input.kernel.json,
@@ -328,27 +294,12 @@ static cli_exit plan_kernel(plan_words *words, cli_text text, const char *path) 
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
-    const char *for_rows = option_for_rows(words);
-    if (for_rows != NULL) {
-        cli_message("option '%s' is for CSV files, and '%s' is a kernel", for_rows,
-                    cli_input_name(path));
-    } else if (model_option(words) != NULL) {
-        cli_message("option '%s' is for files of other compilers", model_option(words));
-    } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
-               strcmp(words->goal, "bytes") != 0) {
+    const bool any_goal = words->goal == NULL || strcmp(words->goal, "time") == 0 ||
+                          strcmp(words->goal, "bytes") == 0;
+    if (!any_goal) {
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
-    } else if (words->frontier && (words->output != NULL || cli_wants_pictures(&words->pictures))) {
-        cli_message("option '--frontier' shows several layouts; use '--for' for one of them");
-    } else if (words->steps && !words->fix && words->goal == NULL && !words->frontier) {
-        cli_message("option '--steps' is for '--for', '--frontier' and '--fix'");
-    } else if (words->fix && (words->goal != NULL || words->frontier || words->release)) {
-        cli_message("option '--fix' changes the kernel, and not the places of its tensors");
-    } else if (words->fix && cli_wants_pictures(&words->pictures)) {
-        cli_message("option '--fix' is not for pictures");
-    } else if ((words->progress.asked || words->progress.json) &&
-               (words->goal != NULL || words->frontier || words->fix)) {
-        cli_message("option '--progress' is not for '--for', '--frontier' and '--fix'");
-    } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
+    } else if (cli_plan_options_fit(words->options, PLAN_KERNEL, path) &&
+               read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         effort->progress = cli_progress_layout;
         effort->context = &words->progress;
         exit = cli_parse_kernel(&input, path, text, &words->input.kernel);
@@ -411,12 +362,6 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
     if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
     if (cli_is_model(path, &text)) {
         exit = plan_late_model(given, path);
-    } else if (words->fix || words->steps) {
-        cli_message("options '--fix' and '--steps' are for kernels");
-        exit = CLI_USAGE;
-    } else if (model_option(words) != NULL) {
-        cli_message("option '%s' is for files of other compilers", model_option(words));
-        exit = CLI_USAGE;
     } else if (cli_refuse_foreign(path, &text)) {
         exit = CLI_USAGE;
     } else {
@@ -455,6 +400,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   CLI_PROGRESS_OPTIONS(words.progress),
                                   {.name = NULL}};
     cli_exit exit;
+    words.options = options;
     const given_words given = keep_words(count, arguments);
     if (given.words == NULL) return CLI_INTERNAL;
     if (cli_take_options(command, options, &count, arguments, &exit))
@@ -483,7 +429,7 @@ const cli_command cli_plan = {
         "                            proof; -o OUT.spad writes the kernel with them\n"
         "  --steps                   for --for, --frontier and --fix: even if costs are assumed\n"
         "\n"
-        "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
+        "For a CSV file: gives every buffer an offset so that buffers that are live at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
         "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place,\n"
         "avoid, space (and then uses, home, kept, constant).\n"
@@ -504,7 +450,7 @@ const cli_command cli_plan = {
         "  --reuse-steps N           bytes are not used again by what begins less than N steps\n"
         "                            after their buffer ended, if that costs no height\n"
         "  --reuse-cost N            with --reuse-steps: what each such pair costs; default 1\n"
-        "  --slack N                 bytes of height that such wishes may cost\n"
+        "  --slack N                 bytes of height that these constraints may cost\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
         "\n"
         "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "

@@ -10,9 +10,8 @@ typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     const char *timeout;
-    const char *grid_word;
     int64_t grid;
-    bool planned;
+    bool apart;
 } sim_words;
 
 static cli_exit show(const spad_sim *sim, const sim_words *words) {
@@ -24,17 +23,25 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
     return spad_sim_get_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }
 
-/* Simulates, with the places of the planner or as if no two slots shared bytes. */
+/* The time of a kernel that is wrong is shown, and means little. */
+static cli_exit show_check(const spad_check *check, const cli_kernel *input) {
+    const int64_t errors = spad_check_get_counts(check).errors;
+    if (errors == 0) return CLI_FINE;
+    cli_message("%s is wrong, %lld error%s: 'spad check' shows %s",
+                spad_kernel_get_name(input->kernel), (long long)errors, errors > 1 ? "s" : "",
+                errors > 1 ? "them" : "it");
+    return CLI_FINDINGS;
+}
+
+/* Checks and simulates, with the places of the planner or as if no two slots shared bytes. */
 static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_words *words,
                         bool planned, bool json) {
     const spad_analysis_options options = {
-        .skip =
-            1u << SPAD_PART_CHECK | 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
+        .skip = 1u << SPAD_PART_FIT | (planned ? 0 : 1u << SPAD_PART_LAYOUT),
         .timeout_ns = cli_time_left(words->pictures.timeout_ns, words->pictures.started),
         .source = input->text.bytes,
         .source_length = input->text.length,
-        /* what is drawn runs longer before repetitions are skipped */
-        .sim = {.grid = words->grid, .repeat_after = planned ? 0 : SPAD_SIM_REPEAT_AFTER}};
+        .sim = &(spad_sim_options){.grid = words->grid}};
     spad_error error;
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
@@ -50,7 +57,7 @@ static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
     spad_analysis *placed = NULL;
     cli_exit exit = CLI_FINE;
     if (!cli_wants_pictures(&words->pictures)) return CLI_FINE;
-    if (!words->planned) exit = analyse(&placed, input, words, true, false);
+    if (words->apart) exit = analyse(&placed, input, words, true, false);
     if (exit == CLI_FINE) {
         exit = cli_draw_analysis(&words->pictures, placed != NULL ? placed : analysis);
     }
@@ -60,8 +67,9 @@ static cli_exit draw(const spad_analysis *analysis, const cli_kernel *input,
 
 static cli_exit simulate(const cli_kernel *input, const sim_words *words) {
     spad_analysis *analysis = NULL;
-    cli_exit exit = analyse(&analysis, input, words, words->planned, words->kernel.json);
+    cli_exit exit = analyse(&analysis, input, words, !words->apart, words->kernel.json);
     if (exit == CLI_FINE) exit = show(spad_analysis_get_sim(analysis), words);
+    if (exit == CLI_FINE) exit = show_check(spad_analysis_get_check(analysis), input);
     if (exit <= CLI_FINDINGS && analysis != NULL) {
         const cli_exit drawn = draw(analysis, input, words);
         if (drawn != CLI_FINE) exit = drawn;
@@ -74,8 +82,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     sim_words words = {.pictures.started = cli_clock()};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
-                                  {.name = "--planned", .flag = &words.planned},
-                                  {.name = "--grid", .value = &words.grid_word},
+                                  {.name = "--apart", .flag = &words.apart},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
@@ -89,14 +96,16 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
         !cli_take_seconds("--timeout", words.timeout, &words.pictures.timeout_ns)) {
         return CLI_USAGE;
     }
-    if (words.grid_word != NULL && !cli_take_number("--grid", words.grid_word, 1, &words.grid)) {
-        return CLI_USAGE;
-    }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
+    words.kernel.launch.timeout_ns = words.pictures.timeout_ns;
     cli_kernel input;
     exit = cli_read_kernel(&input, arguments[0], &words.kernel);
     if (exit != CLI_FINE) return exit;
-    exit = simulate(&input, &words);
+    /* a launch has its own grid */
+    const char *grid = cli_is_ptx(input.path, &input.text) ? NULL : words.kernel.launch.grid;
+    exit = grid == NULL || cli_take_number("--grid", grid, 1, &words.grid)
+               ? simulate(&input, &words)
+               : CLI_USAGE;
     cli_free_kernel(&input);
     return exit;
 }
@@ -109,9 +118,9 @@ const cli_command cli_sim = {
         "\n"
         "Runs a kernel on a first-order model of its engines: makespan, busy and idle time\n"
         "of every engine, a timeline, what was waited for, the critical path. '-' is stdin.\n"
-        "\n" CLI_KERNEL_USAGE
-        "  --planned                 tensors are where the planner places them; without it,\n"
-        "                            tensors without an address share no bytes\n"
+        "\n" CLI_KERNEL_USAGE CLI_LAUNCH_USAGE
+        "  --apart                   tensors without an address share no bytes; without it, they\n"
+        "                            are where the planner places them\n"
         "  --grid N                  the kernel is one of N blocks: the time of all of them\n"
         "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"

@@ -135,7 +135,8 @@ static cli_exit tune_kernel(const cli_kernel *input, tune_words *words) {
         !cli_take_seconds("--timeout", words->timeout, &options.timeout_ns)) {
         return CLI_USAGE;
     }
-    const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
+    const cli_exit right =
+        cli_check_first(input, NULL, "tuned", options.timeout_ns, &words->kernel);
     if (right != CLI_FINE) return right;
     options.timeout_ns = cli_time_left(options.timeout_ns, words->started);
     cli_progress_start();

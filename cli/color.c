@@ -67,7 +67,7 @@ static const struct mark {
     {": note: ", BLUE},          {": advice: ", BLUE},
     {"does not fit", RED},       {"infeasible", RED},
     {"optimal (proved)", GREEN}, {"proved for all", GREEN},
-    {"proved", GREEN},           {"no layout is lower", GREEN},
+    {"proved", GREEN},           {"provably the smallest layout", GREEN},
     {"optimal", GREEN},          {"fits", GREEN},
 };
 

@@ -142,7 +142,7 @@ static bool take_option(const cli_command *command, const cli_option *options, i
     const cli_option *option = options;
     while (option->name != NULL && (rest = after_name(word, option->name)) == NULL) option++;
     *exit = CLI_USAGE;
-    if (option->name == NULL) {
+    if (rest == NULL) {
         *exit = unknown_option(command, options, word);
     } else if (option->flag != NULL && *rest != '\0') {
         cli_message("option '%s' takes no value", option->name);

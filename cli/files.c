@@ -5,8 +5,12 @@
  * An output takes its name only when it is complete. It is written to a file without a name in
  * the same folder (or, where the system has none, to one with a name of its own), forced to the
  * disk, and renamed over the old one. So a reader finds the old file or the new one, also
- * after a full disk or a signal, and a failure leaves no file. Only SIGKILL between the naming of
- * the complete file and its move can leave it as .spad-*.tmp. In place are written: what is no
+ * after a full disk or a signal, and a failure leaves no file: signals wait while the new file
+ * has a name of its own, so only SIGKILL can leave it as .spad-*.tmp.
+ *
+ * The new file has the owner, the group and the mode of the old one. As in vim and Emacs, the old
+ * file is written in place where they cannot be kept: one of another user or group, unless we may
+ * give files away, and one with an access control list. In place are also written: what is no
  * regular file (devices, pipes), what is one of our own standard streams, and a file in a folder
  * where we may not make another one.
  */
@@ -14,10 +18,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 #include "cli.h"
@@ -61,6 +69,8 @@ typedef struct output {
     FILE *file;
     char target[PATH_MAX];            /* links followed; "": written in place */
     char fresh[PATH_MAX + NAME_ROOM]; /* the file that is to take its name; "": has none yet */
+    sigset_t signals;                 /* those that waited before `fresh` had a name */
+    bool told;                        /* a message says that it was written */
 } output;
 
 /* The bytes of a path up to and with its last '/'. */
@@ -92,11 +102,10 @@ static bool follow_links(char target[PATH_MAX], const char *path) {
     return false;
 }
 
-/* Must a file that is there be written in place? */
-static bool is_in_place(const struct stat *about) {
+/* Is it one of our own standard streams, such as a /dev/stdout that is a file? */
+static bool is_own_stream(const struct stat *about) {
     struct stat mine;
-    if (!S_ISREG(about->st_mode)) return true;
-    for (int descriptor = 0; descriptor <= 2; descriptor++) { /* /dev/stdout that is a file */
+    for (int descriptor = 0; descriptor <= 2; descriptor++) {
         if (fstat(descriptor, &mine) == 0 && mine.st_dev == about->st_dev &&
             mine.st_ino == about->st_ino)
             return true;
@@ -104,26 +113,56 @@ static bool is_in_place(const struct stat *about) {
     return false;
 }
 
-/* A name beside the target that no file has had: 0 from `make` takes it. */
-static int with_fresh_name(output *out, int (*make)(const char *name, int descriptor),
-                           int descriptor) {
+/* Is there more to say of who may access a file than its mode does? */
+static bool has_access_list(const char *path) {
+#ifdef __linux__
+    return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
+#else
+    (void)path;
+    return false;
+#endif
+}
+
+static void hold_signals(output *out) {
+    static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) sigaddset(&held, ends[i]);
+    sigprocmask(SIG_BLOCK, &held, &out->signals);
+}
+
+/* The file has its last name, or none. */
+static void drop_fresh_name(output *out) {
+    out->fresh[0] = '\0';
+    sigprocmask(SIG_SETMASK, &out->signals, NULL);
+}
+
+static void remove_fresh(output *out) {
+    if (out->fresh[0] == '\0') return;
+    unlink(out->fresh);
+    drop_fresh_name(out);
+}
+
+/* A name beside the target that no file has had: 0 from `make` takes it. Until drop_fresh_name()
+ * signals wait. */
+static int with_fresh_name(output *out, int (*make)(const char *name, int argument), int argument) {
     const size_t folder = folder_length(out->target);
+    hold_signals(out);
     for (int i = 0; i < NAMES_TRIED; i++) {
         snprintf(out->fresh, sizeof out->fresh, "%.*s.spad-%ld-%d.tmp", (int)folder, out->target,
                  (long)getpid(), i);
-        const int made = make(out->fresh, descriptor);
-        if (made >= 0 || errno != EEXIST) {
-            if (made < 0) out->fresh[0] = '\0';
-            return made;
-        }
+        const int made = make(out->fresh, argument);
+        if (made >= 0) return made;
+        if (errno != EEXIST) break;
     }
-    out->fresh[0] = '\0';
+    const int why = errno;
+    drop_fresh_name(out);
+    errno = why;
     return -1;
 }
 
-static int make_file(const char *name, int unused) {
-    (void)unused;
-    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+static int make_file(const char *name, int mode) {
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
 }
 
 #ifdef O_TMPFILE
@@ -134,12 +173,12 @@ static int name_file(const char *name, int descriptor) {
 }
 
 /* A file without a name: it goes with the process, whatever ends it. */
-static int open_unnamed(const output *out) {
+static int open_unnamed(const output *out, mode_t mode) {
     char folder[PATH_MAX];
     const size_t length = folder_length(out->target);
     snprintf(folder, sizeof folder, "%.*s", (int)length, out->target);
     if (access("/proc/self/fd", X_OK) != 0) return -1; /* it could not get a name */
-    return open(length > 0 ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    return open(length > 0 ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 }
 #else
 static int name_file(const char *name, int descriptor) {
@@ -148,25 +187,44 @@ static int name_file(const char *name, int descriptor) {
     return -1;
 }
 
-static int open_unnamed(const output *out) {
+static int open_unnamed(const output *out, mode_t mode) {
     (void)out;
+    (void)mode;
     return -1;
 }
 #endif
 
-/* Opens the file that will replace the target; of an old one it has the mode and, where that is
- * allowed, the group. */
+/* Gives a file the owner, the group and the mode of an old one. */
+static bool keep_access(int descriptor, const struct stat *old) {
+    struct stat mine;
+    if (fstat(descriptor, &mine) != 0) return false;
+    if ((mine.st_uid != old->st_uid || mine.st_gid != old->st_gid) &&
+        fchown(descriptor, old->st_uid, old->st_gid) != 0)
+        return false;
+    return fchmod(descriptor, old->st_mode & 07777) == 0;
+}
+
+/* Opens the file that will replace the target. EPERM: it cannot have what an old one has. */
 static FILE *open_fresh(output *out, const struct stat *old) {
-    int descriptor = open_unnamed(out);
-    if (descriptor < 0) descriptor = with_fresh_name(out, make_file, -1);
+    const mode_t mode = old != NULL ? old->st_mode & 0777 : 0666;
+    int descriptor = open_unnamed(out, mode);
+    if (descriptor < 0) descriptor = with_fresh_name(out, make_file, (int)mode);
     if (descriptor < 0) return NULL;
-    if (old != NULL) {
-        const bool same_group = fchown(descriptor, (uid_t)-1, old->st_gid) == 0;
-        fchmod(descriptor, old->st_mode & (same_group ? 07777 : 0777));
-    }
-    FILE *file = fdopen(descriptor, "wb");
-    if (file == NULL) close(descriptor);
-    if (file == NULL && out->fresh[0] != '\0') unlink(out->fresh);
+    const bool fine = old == NULL || keep_access(descriptor, old);
+    FILE *file = fine ? fdopen(descriptor, "wb") : NULL;
+    if (file != NULL) return file;
+    const int why = fine ? errno : EPERM;
+    close(descriptor);
+    remove_fresh(out);
+    errno = why;
+    return NULL;
+}
+
+/* Without O_CREAT, which some systems refuse for files of others in a shared folder. */
+static FILE *open_in_place(const char *path) {
+    const int descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    if (descriptor >= 0 && file == NULL) close(descriptor);
     return file;
 }
 
@@ -180,7 +238,8 @@ static const char *open_output(output *out, const char *path) {
     if (why != NULL) return why;
     out->file = NULL;
     if (!follow_links(out->target, path)) return strerror(errno);
-    bool in_place = exists && is_in_place(&about);
+    out->told = !exists || (S_ISREG(about.st_mode) && !is_own_stream(&about));
+    bool in_place = exists && (!out->told || has_access_list(path));
     if (!in_place) {
         /* one that may not be written must not be replaced either */
         if (exists && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) return strerror(errno);
@@ -189,7 +248,7 @@ static const char *open_output(output *out, const char *path) {
     }
     if (in_place) {
         out->target[0] = '\0';
-        out->file = fopen(path, "wb");
+        out->file = open_in_place(path);
     }
     if (out->file == NULL) return strerror(errno);
     note_file(out->file, true);
@@ -211,7 +270,10 @@ static bool close_output(output *out, bool complete) {
         fine = with_fresh_name(out, name_file, fileno(out->file)) >= 0;
     if (out->file != stdout && fclose(out->file) != 0) fine = false;
     if (fine && renames) fine = rename(out->fresh, out->target) == 0;
-    if (!fine && out->fresh[0] != '\0') unlink(out->fresh);
+    if (fine && renames)
+        drop_fresh_name(out);
+    else
+        remove_fresh(out);
     return fine;
 }
 
@@ -231,7 +293,7 @@ cli_exit cli_write_file(const char *path,
     const bool written = close_output(&out, status == SPAD_OK);
     if (status != SPAD_OK && status != SPAD_ERR_IO) return cli_fail(&error);
     if (written) {
-        if (out.target[0] != '\0') cli_print(stderr, "wrote %s", path), fputc('\n', stderr);
+        if (out.told) cli_print(stderr, "wrote %s", path), fputc('\n', stderr);
         return CLI_FINE;
     }
     cli_message("writing '%s' failed", path);

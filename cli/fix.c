@@ -8,19 +8,11 @@
 
 #include "cli.h"
 
-typedef struct changed_kernel {
-    const cli_kernel *input;
-    const spad_advice *advice;
-} changed_kernel;
-
-static spad_status write_changed(const spad_sink *sink, const void *context, spad_error *error) {
-    const changed_kernel *changed = context;
-    return cli_write_commented(changed->input, spad_advice_get_kernel(changed->advice), sink,
-                               error);
+static spad_status write_changed(const spad_sink *sink, const void *advice, spad_error *error) {
+    return spad_kernel_write_text(spad_advice_get_kernel(advice), sink, error);
 }
 
-static cli_exit show_changes(const cli_kernel *input, const spad_advice *advice, const char *output,
-                             bool json) {
+static cli_exit show_changes(const spad_advice *advice, const char *output, bool json) {
     const bool proved = spad_advice_get_totals(advice).proved;
     const bool to_stdout = output != NULL && strcmp(output, "-") == 0;
     const spad_sink sink = cli_sink(to_stdout ? stderr : stdout, json);
@@ -32,8 +24,7 @@ static cli_exit show_changes(const cli_kernel *input, const spad_advice *advice,
         cli_message("'%s' is not written; 'spad check' and 'spad plan' show why", output);
     }
     if (!proved) return CLI_FINDINGS;
-    const changed_kernel changed = {input, advice};
-    return output != NULL ? cli_write_file(output, write_changed, &changed) : CLI_FINE;
+    return output != NULL ? cli_write_file(output, write_changed, advice) : CLI_FINE;
 }
 
 cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
@@ -43,7 +34,7 @@ cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_
     if (spad_advice_create(&advice, input->kernel, options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, json);
     }
-    const cli_exit exit = show_changes(input, advice, output, json);
+    const cli_exit exit = show_changes(advice, output, json);
     spad_advice_destroy(advice);
     return exit;
 }

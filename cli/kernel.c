@@ -52,7 +52,7 @@ bool cli_is_kernel(const char *path, const cli_text *text) {
     const char *ending = strrchr(path, '.');
     if (ending != NULL && strcmp(ending, ".spad") == 0) return true;
     if (ending != NULL && strcmp(ending, ".csv") == 0) return false;
-    if (is_ttgir(path, text)) return true;
+    if (is_ttgir(path, text) || cli_is_ptx(path, text)) return true;
     size_t at = 0;
     while (at < text->length && strchr("# \t\r\n", text->bytes[at]) != NULL) {
         if (text->bytes[at] == '#') {
@@ -90,9 +90,12 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
     }
 }
 
-static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *options,
-                               spad_diagnostics *faults, spad_error *error) {
+static spad_status read_kernel(cli_kernel *out, const cli_launch_words *launch,
+                               const spad_kernel_options *options, spad_diagnostics *faults,
+                               spad_error *error) {
     const char *name = cli_input_name(out->path);
+    if (cli_is_ptx(out->path, &out->text))
+        return cli_read_launch(out, launch, options, faults, error);
     if (!is_ttgir(out->path, &out->text)) {
         return spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length, name, options,
                                  faults, error);
@@ -106,21 +109,27 @@ static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *optio
 
 /* Shows faults on stderr, where *faults says what they are. */
 static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
-                      const spad_kernel_options *options, bool json) {
+                      const spad_kernel_options *options, const cli_kernel_words *words) {
     const spad_sink messages = cli_sink(stderr, false);
     spad_error error;
     if (spad_diagnostics_create(faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    const spad_status status = read_kernel(out, options, *faults, &error);
-    if (status == SPAD_ERR_SYNTAX) {
+    cli_exit exit = cli_take_launch(out, &words->launch, *faults, words->json);
+    if (exit == CLI_FINE) {
+        const spad_status status = read_kernel(out, &words->launch, options, *faults, &error);
+        exit = status == SPAD_OK           ? CLI_FINE
+               : status == SPAD_ERR_SYNTAX ? CLI_USAGE
+                                           : cli_fail_input(&error, out->path, words->json);
+    }
+    if (spad_diagnostics_count(*faults) > 0) {
         spad_diagnostics_write_text(*faults, &messages, NULL);
         return CLI_USAGE;
     }
     spad_diagnostics_destroy(*faults);
     *faults = NULL;
-    return status == SPAD_OK ? CLI_FINE : cli_fail_input(&error, out->path, json);
+    return exit;
 }
 
-/* The text goes over to the kernel, also on a fault. */
+/* Takes ownership of `text`, even on failure. */
 static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char *path,
                           cli_text text, const cli_kernel_words *words) {
     spad_define defines[DEFINES_MAX];
@@ -141,14 +150,14 @@ static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char
     if (exit == CLI_FINE && words->target != NULL) {
         exit = cli_find_target(&options.target, &out->target, words->target);
     }
-    if (exit == CLI_FINE) exit = parse(out, faults, &options, words->json);
+    if (exit == CLI_FINE) exit = parse(out, faults, &options, words);
     if (exit != CLI_FINE) cli_free_kernel(out);
     return exit;
 }
 
 /* Reads a file unless it is one that no kernel is in. */
 static cli_exit read_own(cli_text *text, const char *path) {
-    const cli_exit exit = cli_read(text, path, CLI_TEXT_MIB);
+    const cli_exit exit = cli_read(text, path, cli_limit_of(path));
     if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_other_than_kernel(path, text))
         return exit;
     free(text->bytes);
@@ -185,9 +194,12 @@ cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_wor
 }
 
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
-                         const cli_kernel_words *words) {
-    const spad_check_options options = {
-        .layout = layout, .no_advice = true, .one_shape = true, .timeout_ns = CHECK_NS};
+                         int64_t timeout_ns, const cli_kernel_words *words) {
+    const bool sooner = timeout_ns > 0 && timeout_ns < CHECK_NS;
+    const spad_check_options options = {.layout = layout,
+                                        .no_advice = true,
+                                        .one_shape = true,
+                                        .timeout_ns = sooner ? timeout_ns : CHECK_NS};
     const spad_sink messages = cli_sink(stderr, false);
     spad_check *check;
     spad_error error = {0};
@@ -214,6 +226,8 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
 void cli_free_kernel(cli_kernel *kernel) {
     spad_kernel_destroy(kernel->kernel);
     spad_target_destroy(kernel->target);
+    spad_ptx_launch_file_destroy(kernel->launch);
+    free(kernel->module);
     free(kernel->text.bytes);
     *kernel = (cli_kernel){0};
 }

@@ -88,7 +88,7 @@ enum { WORD_ROOM = 128 };
 
 /* The word at a position; false: there is none. */
 static bool find_word(char word[WORD_ROOM], const lsp_document *document, lsp_position at) {
-    if (at.line < 0 || at.column < 0) return false;
+    if (at.line < 0 || at.line == INT64_MAX || at.column < 0) return false;
     const char *line = line_start(document, at.line + 1);
     const char *from = at_column(line, at.column), *to = from;
     while (from > line && is_in_word(line, from - 1)) from--;
@@ -366,12 +366,13 @@ static const spad_target *find_chip(const lsp_document *document) {
 
 void lsp_write_completion(lsp_text *out, const lsp_document *document) {
     static const char *const words[] = {
-        "kernel",   "param",   "region",  "grid",   "unit",   "barrier", "counter",    "mbarrier",
-        "group",    "unknown", "cursor",  "macro",  "tensor", "for",     "if",         "else",
-        "scope",    "agent",   "advance", "break",  "alloc",  "free",    "arrive",     "signal",
-        "wait",     "take",    "init",    "expect", "commit", "drain",   "invalidate", "fence",
-        "reads",    "writes",  "updates", "adds",   "ring",   "input",   "output",     "persistent",
-        "delivers", "cost",    "cluster", "like",   "assume"};
+        "kernel",  "param",    "region", "grid",       "threads",   "unit",       "barrier",
+        "counter", "mbarrier", "group",  "unknown",    "cursor",    "macro",      "tensor",
+        "for",     "if",       "else",   "scope",      "agent",     "advance",    "break",
+        "alloc",   "free",     "arrive", "signal",     "wait",      "take",       "init",
+        "expect",  "commit",   "drain",  "invalidate", "fence",     "reads",      "writes",
+        "updates", "adds",     "ring",   "input",      "output",    "persistent", "delivers",
+        "cost",    "cluster",  "like",   "assume",     "undecided", "uncounted"};
     const spad_target *target = find_chip(document);
     cli_piece name;
     lsp_put(out, "[");

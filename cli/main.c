@@ -10,9 +10,10 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cli_plan,    &cli_fit,    &cli_check,     &cli_sim,    &cli_tune,     &cli_sweep,
-    &cli_diff,    &cli_emit,   &cli_nki,       &cli_triton, &cli_tilelang, &cli_targets,
-    &cli_devices, &cli_replay, &cli_calibrate, &cli_lsp,    &cli_man,      &cli_completion,
+    &cli_plan,      &cli_fit,      &cli_check,   &cli_sim,        &cli_tune,
+    &cli_sweep,     &cli_diff,     &cli_emit,    &cli_cuda,       &cli_nki,
+    &cli_triton,    &cli_tilelang, &cli_targets, &cli_devices,    &cli_replay,
+    &cli_calibrate, &cli_lsp,      &cli_man,     &cli_completion,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

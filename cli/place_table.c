@@ -116,7 +116,7 @@ cli_exit cli_print_plan(FILE *out, const spad_plan *plan, const spad_plan_result
         format_name(name, spad_plan_get(plan, rows[i].number)->name, rows[i].number);
         if ((int)strlen(name) > width) width = (int)strlen(name);
     }
-    fprintf(out, "\n%-*s  %14s  %10s  alive\n", width, "name", "offset", "size");
+    fprintf(out, "\n%-*s  %14s  %10s  live\n", width, "name", "offset", "size");
     for (size_t i = 0; i < shown; i++) print_plan_row(out, plan, result, &rows[i], width);
     print_rest(out, shown, count);
     free(rows);

@@ -88,7 +88,7 @@ cli_exit cli_read_rows(cli_row_reader *read, void *into, const cli_text *text, c
     bool inclusive = false;
     if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
     const spad_plan_csv_options options = {
-        .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .faults = faults};
+        .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .diagnostics = faults};
     const spad_status status = read(into, text, cli_input_name(path), &options, &error);
     const cli_exit exit = show_rows(status, faults, inclusive, &error, path, words);
     spad_diagnostics_destroy(faults);

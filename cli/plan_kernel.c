@@ -32,11 +32,22 @@ static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *wor
     return cli_draw_analysis(&words->pictures, analysis);
 }
 
+/* Why there is no layout. A page shows what a scoped manager holds when it refuses a tensor. */
+static cli_exit show_fault(const spad_analysis *analysis, const cli_kernel *input,
+                           const plan_kernel_words *words) {
+    const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
+    const cli_exit drawn =
+        fault->code == SPAD_ERR_NO_FIT ? cli_draw_analysis(&words->pictures, analysis) : CLI_FINE;
+    const cli_exit failed = cli_fail_kernel(fault, input->path, words->json);
+    return drawn > failed ? drawn : failed;
+}
+
 /* The analysis of a kernel, with a layout that was made (NULL: one of its own). */
 static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
                         const spad_layout *layout, const plan_kernel_words *words) {
     const spad_analysis_options options = {.timeout_ns = words->layout.timeout_ns,
-                                           .layout = words->layout,
+                                           .watch = cli_watch_interrupt(),
+                                           .layout = &words->layout,
                                            .made_layout = layout,
                                            .source = input->text.bytes,
                                            .source_length = input->text.length};
@@ -45,11 +56,14 @@ static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
     cli_progress_start();
     const spad_status status = spad_analysis_create(&analysis, kernel, &options, &error);
     cli_progress_end(words->layout.context);
+    if (status != SPAD_OK && cli_interrupted()) {
+        cli_message("interrupted before there was a result");
+        return CLI_FINDINGS;
+    }
     if (status != SPAD_OK) return cli_fail(&error);
     if (cli_interrupted()) cli_message("interrupted: this is the best so far");
     const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
-    cli_exit exit =
-        fault == NULL ? show(analysis, words) : cli_fail_kernel(fault, input->path, words->json);
+    cli_exit exit = fault == NULL ? show(analysis, words) : show_fault(analysis, input, words);
     if (exit == CLI_FINE && spad_check_get_counts(spad_analysis_get_check(analysis)).errors > 0) {
         exit = CLI_FINDINGS;
     }

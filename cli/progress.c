@@ -13,10 +13,21 @@ enum { PATIENCE_NS = 1000000000 }; /* progress that was not asked for starts the
 
 /* Set by the first Ctrl-C: the search ends with the best so far. The second one ends spad. */
 static volatile sig_atomic_t interrupted;
+static int64_t interrupted_at; /* written before the flag, and once */
 
 static void interrupt(int number) {
+    interrupted_at = cli_clock();
     interrupted = 1;
     signal(number, SIG_DFL);
+}
+
+static int is_overdue(void *context) {
+    (void)context;
+    return interrupted && cli_clock() - interrupted_at > PATIENCE_NS;
+}
+
+spad_watch cli_watch_interrupt(void) {
+    return (spad_watch){.cancel = is_overdue};
 }
 
 void cli_progress_start(void) {

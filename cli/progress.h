@@ -19,6 +19,9 @@ void cli_progress_start(void);
 /* Has there been one? Then the callback of the search returns 1. */
 bool cli_interrupted(void);
 
+/* Cancels what runs a second after that Ctrl-C: the check after a search may take long. */
+spad_watch cli_watch_interrupt(void);
+
 /* After the search: ends the line, and Ctrl-C is what it was. */
 void cli_progress_end(cli_progress *p);
 

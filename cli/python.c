@@ -13,10 +13,14 @@
 
 enum { FIXED = 4 }; /* the words before those of the user */
 
-/* As 'python3 -m spad', with a message for people where the package is missing. The gap is for what
- * needs it. */
+/* As 'python3 -m spad', without the current folder in sys.path, and with a message for people where
+ * the package is missing. The gaps are for the mark of keep_folder_out() and for what needs it. */
 #define START                                                                               \
-    "import importlib.util, runpy, sys\n"                                                   \
+    "import sys\n"                                                                          \
+    "if sys.path[:1] == ['']: del sys.path[0]\n" /* a Python before 3.11 */                 \
+    "import os\n"                                                                           \
+    "if os.environ.get('PYTHONSAFEPATH') == '%s': del os.environ['PYTHONSAFEPATH']\n"       \
+    "import importlib.util, runpy\n"                                                        \
     "try: found = importlib.util.find_spec('spad.__main__')\n"                              \
     "except ImportError: found = None\n"                                                    \
     "if found is None:\n"                                                                   \
@@ -26,6 +30,31 @@ enum { FIXED = 4 }; /* the words before those of the user */
     "                     \"Python\\n\")\n"                                                 \
     "    sys.exit(2)\n"                                                                     \
     "runpy.run_module('spad', run_name='__main__', alter_sys=True)\n"
+
+static const char mark[] = "spad";
+
+/* Python looks for modules in the current folder first, unless PYTHONSAFEPATH is set; an empty
+ * entry of PYTHONPATH, as in "$PYTHONPATH:/more" without a PYTHONPATH, is that folder too. What
+ * lies beside a file that someone reads must not run. START takes the mark away again: programs
+ * that Python starts are not ours. False: no memory. */
+static bool keep_folder_out(void) {
+    const char *safe = getenv("PYTHONSAFEPATH"), *path = getenv("PYTHONPATH");
+    if ((safe == NULL || safe[0] == '\0') && setenv("PYTHONSAFEPATH", mark, 1) != 0) return false;
+    if (path == NULL) return true;
+    char *kept = malloc(strlen(path) + 1), *end = kept;
+    if (kept == NULL) return false;
+    for (const char *at = path; *at != '\0';) {
+        const size_t length = strcspn(at, ":");
+        if (length > 0 && end != kept) *end++ = ':';
+        memcpy(end, at, length);
+        end += length;
+        at += length + (at[length] == ':');
+    }
+    *end = '\0';
+    const bool fine = setenv("PYTHONPATH", kept, 1) == 0;
+    free(kept);
+    return fine;
+}
 
 /* Python's part has no colour, so words about that go no further. False: one of them is wrong. */
 static bool copy_words(char **out, int count, char **words) {
@@ -39,19 +68,19 @@ static bool copy_words(char **out, int count, char **words) {
 }
 
 cli_exit cli_run_python(const char *verb, const char *what, int count, char **words) {
-    char usual[] = "python3", run[] = "-c", program[sizeof START + 64];
+    char usual[] = "python3", run[] = "-c", program[sizeof START + sizeof mark + 64];
     char *const chosen = getenv("SPAD_PYTHON");
     char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
     char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
     char *own = strdup(verb);
-    if (all == NULL || own == NULL) {
+    if (all == NULL || own == NULL || !keep_folder_out()) {
         cli_message("out of memory");
         free(all);
         free(own);
         return CLI_INTERNAL;
     }
     all[0] = python;
-    snprintf(program, sizeof program, START, what);
+    snprintf(program, sizeof program, START, mark, what);
     all[1] = run;
     all[2] = program;
     all[3] = own;

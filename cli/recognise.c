@@ -7,9 +7,7 @@
 #include "cli.h"
 
 static const char cuda[] =
-    "CUDA source, which spad does not read: write down what the kernel does to memory as a .spad "
-    "file (docs/kernel.md; examples/kernels/08_gemm_sm90.spad is a pipelined GEMM), and include "
-    "the addresses that 'spad emit --lang cuda' prints";
+    "a header of CUDA C++: 'spad cuda check' takes a .cu file with a kernel, or PTX (docs/cuda.md)";
 static const char python[] =
     "a Python program: 'spad nki check', 'spad triton check' and 'spad tilelang check' take "
     "FILE.py:KERNEL; others call the package spad (docs/python.md)";
@@ -41,12 +39,12 @@ static const struct ending {
     const char *ending;
     const char *what;
 } endings[] = {
-    {".cu", cuda},        {".cuh", cuda},      {".c", source},     {".cc", source},
-    {".cpp", source},     {".cxx", source},    {".h", source},     {".hpp", source},
-    {".py", python},      {".onnx", model},    {".tflite", model}, {".pickle", pickle},
-    {".pkl", pickle},     {".html", page},     {".json", json},    {".ptx", compiled},
-    {".cubin", compiled}, {".neff", compiled}, {".o", compiled},   {".so", compiled},
-    {".xlsx", sheet},     {".ods", sheet},     {".png", picture},  {".svg", picture},
+    {".cuh", cuda},    {".c", source},     {".cc", source},      {".cpp", source},
+    {".cxx", source},  {".h", source},     {".hpp", source},     {".py", python},
+    {".onnx", model},  {".tflite", model}, {".pickle", pickle},  {".pkl", pickle},
+    {".html", page},   {".json", json},    {".cubin", compiled}, {".neff", compiled},
+    {".o", compiled},  {".so", compiled},  {".xlsx", sheet},     {".ods", sheet},
+    {".png", picture}, {".svg", picture},
 };
 
 static const struct opening {

@@ -95,21 +95,21 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
                                         "sim",           "timeout",     "advice", "one_shape",
                                         "finding_limit", "event_limit", "vary",   NULL};
     PyObject *given[11];
-    spad_analysis_options options = {0};
+    spad_check_options checks = {0};
+    spad_analysis_options options = {.check = &checks};
     int64_t finding_limit;
     bool advice;
     if (!py_take(given, "analyse", names, 1, args, count, keywords) ||
         !read_skip(&options.skip, given[1]) || !py_seconds(&options.timeout_ns, given[5]) ||
-        !py_flag(&advice, given[6], true) || !py_flag(&options.check.one_shape, given[7], false) ||
-        !py_int_or(&finding_limit, given[8], 0) ||
-        !py_int_or(&options.check.event_limit, given[9], 0))
+        !py_flag(&advice, given[6], true) || !py_flag(&checks.one_shape, given[7], false) ||
+        !py_int_or(&finding_limit, given[8], 0) || !py_int_or(&checks.event_limit, given[9], 0))
         return NULL;
     if (!PyObject_TypeCheck(given[0], py.kernel)) {
         PyErr_SetString(PyExc_TypeError, "a Kernel is needed");
         return NULL;
     }
-    options.check.finding_limit = (size_t)finding_limit;
-    options.check.no_advice = !advice;
+    checks.finding_limit = (size_t)finding_limit;
+    checks.no_advice = !advice;
     py_analysis *self = py_new(py.analysis);
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
@@ -120,11 +120,11 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     PyObject *keep = NULL;
     if (!keep_parts(self, &options, given + 2) ||
         (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0) ||
-        !read_vary(&vary, &options.check.vary_count, &keep, given[10])) {
+        !read_vary(&vary, &checks.vary_count, &keep, given[10])) {
         Py_DECREF((PyObject *)self);
         return NULL;
     }
-    options.check.vary = vary;
+    checks.vary = vary;
     options.source = text;
     options.source_length = (size_t)length;
     spad_error error;
@@ -226,11 +226,12 @@ static PyObject *analysis_changes(PyObject *self, void *unused) {
         if (!py_append(
                 list,
                 Py_BuildValue(
-                    "{s:s,s:s,s:N,s:L,s:L,s:L,s:N}", "space", target->spaces[c->space].name, "kind",
-                    spad_fit_kind_name(c->kind), "name", py_string(c->name), "from",
+                    "{s:s,s:s,s:N,s:L,s:L,s:L,s:N,s:N}", "space", target->spaces[c->space].name,
+                    "kind", spad_fit_kind_name(c->kind), "name", py_string(c->name), "from",
                     (long long)c->from, "to", (long long)c->to, "saved", (long long)c->saved,
                     "wrong",
-                    py_string(c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL))))
+                    py_string(c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL),
+                    "wrong_at", py_string(c->wrong_at))))
             Py_CLEAR(list);
     }
     return list;

@@ -70,16 +70,17 @@ static bool read_use(spad_block_use *out, const char *name) {
 }
 
 static PyObject *block_alloc(PyObject *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"scope",    "shape", "dtype", "name",        "stages",
-                            "use",      "align", "at",    "begin",       "end",
-                            "arrivals", "init",  "op",    "replication", NULL};
+    static char *names[] = {"scope", "shape",       "dtype",         "name", "stages",   "use",
+                            "align", "at",          "begin",         "end",  "arrivals", "init",
+                            "op",    "replication", "tcgen05_rules", NULL};
     const char *scope, *name = NULL, *use = "plain", *op = NULL, *replication = NULL;
     PyObject *shape = Py_None, *dtype = Py_None, *at = Py_None, *begin = Py_None, *end = Py_None,
              *arrivals = Py_None, *init = Py_None;
     long long stages = 0, align = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|OOzLsLOOOOOzz:alloc", names, &scope, &shape,
-                                     &dtype, &name, &stages, &use, &align, &at, &begin, &end,
-                                     &arrivals, &init, &op, &replication))
+    int rules = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|OOzLsLOOOOOzzp:alloc", names, &scope,
+                                     &shape, &dtype, &name, &stages, &use, &align, &at, &begin,
+                                     &end, &arrivals, &init, &op, &replication, &rules))
         return NULL;
     int64_t dims[SPAD_RANK_MAX];
     int64_t *counts = NULL;
@@ -88,6 +89,7 @@ static PyObject *block_alloc(PyObject *self, PyObject *args, PyObject *keywords)
                                   .stages = stages,
                                   .align = align,
                                   .timed = begin != Py_None,
+                                  .tcgen05_rules = rules != 0,
                                   .pinned = at != Py_None};
     spad_error error;
     if ((shape != Py_None && !py_shape(&request.shape, dims, shape)) ||
@@ -319,7 +321,8 @@ static PyMethodDef block_methods[] = {
     {"alloc", PY_FUNC(block_alloc), METH_VARARGS | METH_KEYWORDS,
      "alloc($self, scope, shape=None, dtype=None, name=None, stages=0, use='plain', align=0, "
      "at=None, begin=None, end=None, arrivals=None, init=None, op=None, "
-     "replication=None)\n--\n\nAllocates by scope; the number of the buffer."},
+     "replication=None, tcgen05_rules=False)\n--\n\nAllocates by scope; the number of the "
+     "buffer."},
     {"free", block_free, METH_O, "free($self, buffer, /)\n--\n\nThe buffer is not used any more."},
     {"invalidate", block_invalidate, METH_O,
      "invalidate($self, barrier, /)\n--\n\nThe bytes of the barrier can hold data from now on."},

@@ -356,6 +356,7 @@ int py_add_graph(PyObject *module);
 int py_add_tiers(PyObject *module);
 int py_add_spaces(PyObject *module);
 int py_add_events(PyObject *module);
+int py_add_pickle(PyObject *module);
 int py_add_kernel(PyObject *module);
 int py_add_walk(PyObject *module);
 int py_add_parts(PyObject *module);

@@ -21,7 +21,8 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         return NULL;
     py_device *self = py_new(type);
     if (self == NULL) return NULL;
-    spad_device_options options = {.pool = {.max_bytes = max_bytes, .block_bytes = block_bytes}};
+    const spad_pool_options pool = {.max_bytes = max_bytes, .block_bytes = block_bytes};
+    spad_device_options options = {.pool = &pool};
     spad_error error;
     if (target != Py_None) {
         self->target = (PyObject *)py_target_of(target);
@@ -113,29 +114,24 @@ PyObject *py_buffer_wrap(spad_buffer buffer, PyObject *device, PyObject *of) {
     return (PyObject *)self;
 }
 
-/* "auto", or a shape in which None or "auto" is the extent that is not known yet. */
+/* An extent: a number, or None or "auto" for one that is not known yet. */
+static bool read_extent(int64_t *out, PyObject *object) {
+    *out = SPAD_AUTO;
+    if (object == Py_None) return true;
+    if (!PyUnicode_Check(object)) return py_int(out, object);
+    if (PyUnicode_CompareWithASCIIString(object, "auto") == 0) return true;
+    PyErr_Format(PyExc_TypeError, "an extent is a number or 'auto', not %.60R", object);
+    return false;
+}
+
+/* A shape, or "auto". */
 static bool read_auto_shape(spad_shape *out, int64_t dims[SPAD_RANK_MAX], PyObject *object) {
-    if (PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, "auto") == 0) {
-        dims[0] = SPAD_AUTO;
-        *out = (spad_shape){1, dims};
-        return true;
-    }
-    if (!PyTuple_Check(object)) return py_shape(out, dims, object);
-    const Py_ssize_t rank = PyTuple_Size(object);
-    bool open = false;
-    for (Py_ssize_t i = 0; i < rank; i++) {
-        PyObject *item = PyTuple_GetItem(object, i);
-        open = open || item == Py_None || PyUnicode_Check(item);
-    }
-    if (!open || rank > SPAD_RANK_MAX) return py_shape(out, dims, object);
-    for (Py_ssize_t i = 0; i < rank; i++) {
-        PyObject *item = PyTuple_GetItem(object, i);
-        if (item == Py_None || PyUnicode_Check(item))
-            dims[i] = SPAD_AUTO;
-        else if (!py_int(&dims[i], item))
-            return false;
-    }
+    const Py_ssize_t rank = PyTuple_Check(object) ? PyTuple_Size(object) : 1;
     *out = (spad_shape){(size_t)rank, dims};
+    if (PyUnicode_Check(object)) return read_extent(&dims[0], object);
+    if (!PyTuple_Check(object) || rank > SPAD_RANK_MAX) return py_shape(out, dims, object);
+    for (Py_ssize_t i = 0; i < rank; i++)
+        if (!read_extent(&dims[i], PyTuple_GetItem(object, i))) return false;
     return true;
 }
 

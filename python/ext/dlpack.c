@@ -104,6 +104,11 @@ static void set_extents(dl_tensor *t, int64_t extents[2 * SPAD_RANK_MAX],
 static bool describe(dl_tensor *t, PyObject *object, int type, int number,
                      const spad_buffer_info *info) {
     spad_error error;
+    const char *name = spad_device_get_info(py_device_in(((py_buffer *)object)->device))->name;
+    if (type != (strncmp(name, "cuda:", 5) == 0 ? DL_CUDA : DL_CPU)) {
+        PyErr_Format(PyExc_BufferError, "%s has no memory of DLPack's device type %d", name, type);
+        return false;
+    }
     if (type == DL_CUDA && info->scope != SPAD_GLOBAL) {
         PyErr_Format(PyExc_BufferError,
                      "a buffer in %s memory has no address outside of it; copy it to global memory",

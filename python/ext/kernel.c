@@ -3,6 +3,7 @@
  * Kernel: a program that was read. It never changes once it is made.
  */
 #include "common.h"
+#include "ptx.h"
 
 static const spad_kernel *kernel_in(PyObject *self) {
     return ((py_kernel *)self)->kernel;
@@ -268,6 +269,19 @@ static PyMethodDef kernel_methods[] = {
     {"read_ttgir", PY_FUNC(kernel_read_ttgir), PY_FAST | METH_CLASS,
      "read_ttgir($type, text, file='<ttgir>', defines=None, rings=None, target=None)\n--\n\nReads "
      "a kernel as Triton prints it (docs/triton.md). Returns it and a dict of what is not in it."},
+    {"read_ptx", PY_FUNC(py_kernel_read_ptx), PY_FAST | METH_CLASS,
+     "read_ptx($type, text, file='<ptx>', kernel=None, grid=None, block=None, cluster=None, "
+     "cta=None, smem=None, args=None, way=0, target=None, arch=None, launch=None, "
+     "launch_name='<launch>')\n--\n\nExecutes a launch of a kernel in PTX, or in a fatbin or "
+     "executable as bytes (docs/cuda.md); launch: the text of a launch file. Returns its kernel "
+     "and "
+     "a dict with the numbers and remarks of the run."},
+    {"ptx_kernels", PY_FUNC(py_kernel_ptx_kernels), PY_FAST | METH_CLASS,
+     "ptx_kernels($type, text, file='<ptx>')\n--\n\nThe kernels of a PTX text, or of a fatbin or "
+     "executable as bytes, as dicts."},
+    {"ptx_launch_module", PY_FUNC(py_kernel_ptx_launch_module), PY_FAST | METH_CLASS,
+     "ptx_launch_module($type, text, file='<launch>')\n--\n\nThe path of the module that a launch "
+     "file names, as it is written."},
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
      "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
      "depths."},

@@ -443,6 +443,9 @@ static PyObject *unit_text_of(const spad_sim_totals *totals, PyObject *picosecon
     return py_int(&time, picoseconds) ? py_string(spad_time_unit_text(totals->unit, time, field))
                                       : NULL;
 }
+static PyObject *uncounted_of(const spad_sim_totals *totals) {
+    return py_string(totals->uncounted[0] != '\0' ? totals->uncounted : NULL);
+}
 #define PY_UNIT(type, totals)                                                             \
     PY_GETTER(type##_unit, py_string(spad_time_unit_name((totals).unit)))                 \
     PY_GETTER(type##_assumed, PyLong_FromLongLong((totals).unknown + (totals).unclocked)) \
@@ -450,6 +453,11 @@ static PyObject *unit_text_of(const spad_sim_totals *totals, PyObject *picosecon
         (void)unused;                                                                     \
         const spad_sim_totals t = (totals);                                               \
         return badge_of(&t);                                                              \
+    }                                                                                     \
+    static PyObject *type##_uncounted(PyObject *self, void *unused) {                     \
+        (void)unused;                                                                     \
+        const spad_sim_totals t = (totals);                                               \
+        return uncounted_of(&t);                                                          \
     }                                                                                     \
     static PyObject *type##_time_text(PyObject *self, PyObject *picoseconds) {            \
         const spad_sim_totals t = (totals);                                               \
@@ -465,12 +473,17 @@ static PyMethodDef sim_methods[] = {
      "time_text($self, picoseconds, /)\n--\n\nA time of it in words: '12.345 us', '17 steps'."},
     {NULL, NULL, 0, NULL}};
 
-#define UNIT_FIELDS(type)                                                                         \
-    {.name = "unit",                                                                              \
-     .get = type##_unit,                                                                          \
-     .doc = "What its times are: time, mixed, cycles, steps."},                                   \
-        {.name = "assumed", .get = type##_assumed, .doc = "Operations whose time is assumed."}, { \
-        .name = "badge", .get = type##_badge, .doc = "What its times are not; None: real times."  \
+#define UNIT_FIELDS(type)                                                                       \
+    {.name = "unit",                                                                            \
+     .get = type##_unit,                                                                        \
+     .doc = "What its times are: time, mixed, cycles, steps."},                                 \
+        {.name = "assumed", .get = type##_assumed, .doc = "Operations whose time is assumed."}, \
+        {.name = "uncounted",                                                                   \
+         .get = type##_uncounted,                                                               \
+         .doc = "Work that its times leave out, or None."},                                     \
+    {                                                                                           \
+        .name = "badge", .get = type##_badge,                                                   \
+        .doc = "What its times are not; None: real times of all the work."                      \
     }
 
 static PyGetSetDef sim_fields[] = {

@@ -8,7 +8,7 @@
  */
 #include "common.h"
 
-#include "spad/wishes.h"
+#include "spad/experimental/soft_constraints.h"
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -468,22 +468,23 @@ static spad_plan_place *take_all_previous(const spad_plan *plan, PyObject *given
 }
 
 /* (PlanResult, facts); the result takes the plan. */
-static PyObject *describe_wishes(PyObject *plan, spad_wishes_result *r) {
+static PyObject *describe_soft_constraints(PyObject *plan, spad_soft_result *r) {
     py_result *result = py_new(py.result);
     if (result == NULL) return NULL;
     Py_INCREF(plan);
     result->plan = plan;
     result->result = r->plan;
     r->plan = NULL;
-    return Py_BuildValue("(N{s:n,s:N,s:L,s:L,s:n,s:n,s:L,s:n,s:L})", (PyObject *)result, "wishes",
-                         (Py_ssize_t)r->wish_count, "cost", py_fact(r->cost, SPAD_UNBOUNDED),
-                         "bound", (long long)r->bound, "limit", (long long)r->limit, "denied",
-                         (Py_ssize_t)r->denied_count, "moved", (Py_ssize_t)r->moved_count,
-                         "moved_bytes", (long long)r->moved_bytes, "shared",
-                         (Py_ssize_t)r->shared_count, "nanoseconds", (long long)r->nanoseconds);
+    return Py_BuildValue("(N{s:n,s:N,s:L,s:L,s:n,s:n,s:L,s:n,s:L})", (PyObject *)result,
+                         "constraints", (Py_ssize_t)r->constraint_count, "cost",
+                         py_fact(r->cost, SPAD_UNBOUNDED), "bound", (long long)r->bound, "limit",
+                         (long long)r->limit, "violated", (Py_ssize_t)r->violated_count, "moved",
+                         (Py_ssize_t)r->moved_count, "moved_bytes", (long long)r->moved_bytes,
+                         "shared", (Py_ssize_t)r->shared_count, "nanoseconds",
+                         (long long)r->nanoseconds);
 }
 
-static PyObject *plan_solve_wishes(PyObject *object, PyObject *args, PyObject *keywords) {
+static PyObject *plan_solve_soft(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"previous", "move_cost", "move_byte_cost", "reuse_steps", "reuse_cost",
                             "slack",    "minimize",  "timeout",        "node_limit",  "seed",
                             NULL};
@@ -491,7 +492,7 @@ static PyObject *plan_solve_wishes(PyObject *object, PyObject *args, PyObject *k
     PyObject *previous = Py_None, *minimize = Py_None, *timeout = Py_None;
     long long move = 0, byte = 1, steps = 0, reuse = 1, slack = 0, node_limit = 0;
     unsigned long long seed = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OLLLLLOOLK:solve_wishes", names, &previous,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OLLLLLOOLK:solve_soft", names, &previous,
                                      &move, &byte, &steps, &reuse, &slack, &minimize, &timeout,
                                      &node_limit, &seed))
         return NULL;
@@ -504,22 +505,22 @@ static PyObject *plan_solve_wishes(PyObject *object, PyObject *args, PyObject *k
     spad_plan_place *places = NULL;
     if (previous != Py_None && (places = take_all_previous(self->plan, previous)) == NULL)
         return NULL;
-    const spad_plan_wishes wishes = {slack, places, move, byte, steps, reuse};
-    spad_wishes_result *r = NULL;
+    const spad_soft_constraints constraints = {slack, places, move, byte, steps, reuse};
+    spad_soft_result *r = NULL;
     spad_error error;
     PyObject *out = NULL;
     if (py_read_begin(&self->guard)) {
         PyThreadState *const outside = PyEval_SaveThread();
         const spad_status status =
-            spad_plan_solve_wishes(&r, self->plan, &wishes, &options, &error);
+            spad_plan_solve_soft(&r, self->plan, &constraints, &options, &error);
         PyEval_RestoreThread(outside);
         py_read_end(&self->guard);
         if (status == SPAD_OK)
-            out = describe_wishes(object, r);
+            out = describe_soft_constraints(object, r);
         else
             py_raise(&error);
     }
-    spad_wishes_result_destroy(r);
+    spad_soft_result_destroy(r);
     PyMem_Free(places);
     return out;
 }
@@ -601,13 +602,15 @@ static PyMethodDef plan_methods[] = {
      "true ends it with the best\nplan so far. interrupt='best': so does Ctrl-C, which otherwise "
      "is a KeyboardInterrupt."},
     {"avoid", plan_avoid, METH_VARARGS,
-     "avoid($self, a, b, cost=1, /)\n--\n\nIt costs something if the two share a byte; for "
-     "solve_wishes."},
-    {"solve_wishes", PY_FUNC(plan_solve_wishes), METH_VARARGS | METH_KEYWORDS,
-     "solve_wishes($self, previous=None, move_cost=0, move_byte_cost=1, reuse_steps=0, "
+     "avoid($self, a, b, cost=1, /)\n--\n\nA soft constraint: costs something if the two share a "
+     "byte; "
+     "for solve_soft."},
+    {"solve_soft", PY_FUNC(plan_solve_soft), METH_VARARGS | METH_KEYWORDS,
+     "solve_soft($self, previous=None, move_cost=0, move_byte_cost=1, reuse_steps=0, "
      "reuse_cost=1, slack=0, minimize=None, timeout=None, node_limit=0, seed=1)\n--\n\nPlaces "
-     "the buffers as solve does, then at no more height (and slack) at the least cost of wishes: "
-     "buffers stay\nat previous (per buffer an offset, (offset, lane) or None), bytes are not used "
+     "the buffers as solve does, then at no more height (and slack) at the least cost of soft "
+     "constraints: buffers stay\nat previous (per buffer an offset, (offset, lane) or None), bytes "
+     "are not used "
      "again within reuse_steps,\nand what avoid says. (PlanResult, facts)."},
     {"check", plan_check, METH_O,
      "check($self, result, /)\n--\n\nChecks a plan without any part of the solver; its height. A "

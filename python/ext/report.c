@@ -212,16 +212,16 @@ static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywor
     static char *names[] = {"name",  "begin",   "end",  "byte",     "bytes",     "space", "lane",
                             "lanes", "padding", "line", "rounding", "alignment", NULL};
     const char *name, *space = NULL;
-    long long begin, end, byte, bytes, lane = 0, lanes = 1, padding = 0, rounding = 0,
-                                       alignment = 0;
+    long long begin, end, bytes, lane = 0, lanes = 1, padding = 0, rounding = 0, alignment = 0;
+    PyObject *byte;
     int line = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "zLLLL|zLLLiLL:add_box", names, &name, &begin,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "zLLOL|zLLLiLL:add_box", names, &name, &begin,
                                      &end, &byte, &bytes, &space, &lane, &lanes, &padding, &line,
                                      &rounding, &alignment))
         return NULL;
     spad_report_box box = {.name = name,
                            .mode = SPAD_MODE_AT,
-                           .rect = {lane, lanes, byte, bytes},
+                           .rect = {.lane = lane, .lanes = lanes, .bytes = bytes},
                            .padding = padding,
                            .begin = begin,
                            .end = end,
@@ -230,7 +230,9 @@ static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywor
                            .rounding = rounding,
                            .alignment = alignment};
     spad_error error;
-    if (!find_space(&box.space, self, space) || !py_change_begin(guard_of(self))) return NULL;
+    if (!py_int_or(&box.rect.byte, byte, SPAD_NO_BYTE) || !find_space(&box.space, self, space) ||
+        !py_change_begin(guard_of(self)))
+        return NULL;
     return changed(self, spad_report_add_box(report_in(self), &box, &error), &error);
 }
 
@@ -406,7 +408,8 @@ static PyMethodDef report_methods[] = {
      "add_findings($self, check, /)\n--\n\nAdds the findings of a Check."},
     {"add_box", PY_FUNC(report_add_box), METH_VARARGS | METH_KEYWORDS,
      "add_box($self, name, begin, end, byte, bytes, space=None, lane=0, lanes=1, padding=0, "
-     "line=0, rounding=0, alignment=0)\n--\n\nAdds bytes of a memory over a time."},
+     "line=0, rounding=0, alignment=0)\n--\n\nAdds bytes of a memory over a time; byte None: "
+     "without an address."},
     {"add_bar", PY_FUNC(report_add_bar), METH_VARARGS | METH_KEYWORDS,
      "add_bar($self, row, name, begin, end, ready=None, wait=None, critical=False, "
      "reads=0, writes=0)\n--\n\nAdds "

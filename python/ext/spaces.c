@@ -4,7 +4,7 @@
  */
 #include "common.h"
 
-#include "spad/spaces.h"
+#include "spad/experimental/spaces.h"
 
 typedef struct spaces_call {
     spad_spaces *spaces;

@@ -20,9 +20,13 @@ typedef struct py_tensor {
 typedef struct py_stack {
     PyObject_HEAD spad_stack *stack;
     PyObject *target;
-    PyObject *trace; /* or NULL */
+    PyObject *trace;   /* or NULL */
+    PyObject *tensors; /* the type of its tensors: Tensor, or a subclass */
     spad_stack_behaviour behaviour;
-    bool notifies; /* calls its method _outermost_closed */
+    bool strict;
+    size_t space;
+    bool notifies;      /* calls its method _outermost_closed */
+    spad_error refused; /* the last allocation, if it did not fit; else its code is SPAD_OK */
 } py_stack;
 
 /* ---- tensors ----------------------------------------------------------------------- */
@@ -39,9 +43,9 @@ static void tensor_dealloc(PyObject *object) {
     py_free(object);
 }
 
-static PyObject *tensor_make(PyObject *given, spad_shape shape, PyObject *dtype, PyObject *name,
-                             PyObject *buffer, const spad_rect *rect) {
-    py_tensor *self = py_new(py.tensor);
+static PyObject *tensor_make(PyObject *type, PyObject *given, spad_shape shape, PyObject *dtype,
+                             PyObject *name, PyObject *buffer, const spad_rect *rect) {
+    py_tensor *self = py_new((PyTypeObject *)type);
     if (self == NULL) return NULL;
     self->shape = PyTuple_Check(given) ? py_keep(given) : py_tuple_of(shape.dims, shape.rank);
     self->dtype = py_keep(dtype);
@@ -97,8 +101,9 @@ static PyGetSetDef tensor_fields[] = {
     {.name = "lanes", .get = tensor_lanes, .doc = "Lanes (partitions)."},
     {.name = NULL}};
 
-PY_TYPE_MADE(tensor, "Tensor", "A tensor with a place.", {Py_tp_repr, PY_SLOT(tensor_repr)},
-             {Py_tp_getset, tensor_fields});
+PY_TYPE_OF(tensor, "Tensor", Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+           "A tensor with a place.", {Py_tp_repr, PY_SLOT(tensor_repr)},
+           {Py_tp_getset, tensor_fields});
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -117,21 +122,27 @@ static bool read_behaviour(spad_stack_behaviour *out, const char *name) {
 }
 
 static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"target",       "space",      "lower",     "upper",
-                            "behaviour",    "trace",      "automatic", "default_heap",
-                            "use_reserved", "manual_log", NULL};
-    PyObject *target, *upper = Py_None, *trace = Py_None;
+    static char *names[] = {
+        "target",       "space",        "lower",      "upper",  "behaviour", "trace", "automatic",
+        "default_heap", "use_reserved", "manual_log", "strict", "tensors",   NULL};
+    PyObject *target, *upper = Py_None, *trace = Py_None, *tensors = Py_None;
     const char *space = "sbuf", *behaviour = "exact";
     long long lower = 0;
-    int automatic = 0, heap = 0, reserved = 0, manual = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOpppp:Stack", names, &target, &space,
+    int automatic = 0, heap = 0, reserved = 0, manual = 0, strict = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOpppppO:Stack", names, &target, &space,
                                      &lower, &upper, &behaviour, &trace, &automatic, &heap,
-                                     &reserved, &manual))
+                                     &reserved, &manual, &strict, &tensors))
         return NULL;
+    if (tensors == Py_None) tensors = (PyObject *)py.tensor;
+    if (!PyType_Check(tensors) || !PyType_IsSubtype((PyTypeObject *)tensors, py.tensor)) {
+        PyErr_SetString(PyExc_TypeError, "tensors is None or a subclass of Tensor");
+        return NULL;
+    }
     int64_t top;
     spad_stack_options options = {.automatic = automatic != 0,
                                   .default_heap = heap != 0,
                                   .use_reserved = reserved != 0,
+                                  .strict = strict != 0,
                                   .manual_log = manual != 0};
     if (!py_int_or(&top, upper, SPAD_STACK_TO_THE_TOP) ||
         !read_behaviour(&options.behaviour, behaviour))
@@ -139,6 +150,8 @@ static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     py_stack *self = py_new(type);
     if (self == NULL) return NULL;
     self->behaviour = options.behaviour;
+    self->strict = options.strict || options.behaviour == SPAD_STACK_EXACT;
+    self->tensors = py_keep(tensors);
     self->target = (PyObject *)py_target_of(target);
     if (self->target != NULL && trace != Py_None) {
         self->trace = trace == Py_True
@@ -157,17 +170,22 @@ static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!PyErr_Occurred() && spad_stack_create(&self->stack, ((py_target *)self->target)->target,
                                                space, lower, top, &options, &error) != SPAD_OK)
         py_raise(&error);
-    if (self->stack == NULL) Py_CLEAR(self);
+    if (self->stack == NULL)
+        Py_CLEAR(self);
+    else /* it is there: the manager is in it */
+        (void)spad_target_find_space(&self->space, ((py_target *)self->target)->target, space,
+                                     NULL);
     return (PyObject *)self;
 }
 
-PY_TRAVERSE(stack_traverse, py_stack, self->target, self->trace)
+PY_TRAVERSE(stack_traverse, py_stack, self->target, self->trace, self->tensors)
 
 static void stack_dealloc(PyObject *object) {
     PyObject_GC_UnTrack(object);
     py_stack *self = (py_stack *)object;
     spad_stack_destroy(self->stack);
     Py_XDECREF(self->trace);
+    Py_XDECREF(self->tensors);
     Py_XDECREF(self->target);
     py_free(object);
 }
@@ -268,10 +286,13 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
     spad_error error;
     const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
     Py_XDECREF(keep_space);
+    if (status == SPAD_ERR_NO_FIT) ((py_stack *)self)->refused = error;
     if (status != SPAD_OK) return raise_as(self, method, py_error_new(&error), given[DTYPE]);
+    ((py_stack *)self)->refused.code = SPAD_OK;
     PyObject *full = full_name(self, given[NAME]);
     if (full == NULL) return NULL;
-    PyObject *tensor = tensor_make(given[SHAPE], shape, given[DTYPE], full, given[BUFFER], &rect);
+    PyObject *tensor = tensor_make(((py_stack *)self)->tensors, given[SHAPE], shape, given[DTYPE],
+                                   full, given[BUFFER], &rect);
     Py_DECREF(full);
     return tensor;
 }
@@ -298,8 +319,7 @@ static PyObject *stack_open_scope(PyObject *self, PyObject *const *args, Py_ssiz
     int64_t degree = 1;
     const char *name = "";
     if (!py_take(given, "open_scope", names, 0, args, count, keywords)) return NULL;
-    if (given[0] != NULL && PyUnicode_Check(given[0]) &&
-        ((py_stack *)self)->behaviour != SPAD_STACK_EXACT)
+    if (given[0] != NULL && PyUnicode_Check(given[0]) && !((py_stack *)self)->strict)
         degree = 0; /* the library takes a name for a degree that is never reached */
     else if (!py_int_or(&degree, given[0], 1))
         return NULL;
@@ -498,8 +518,18 @@ static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
         return NULL;
     }
     memcpy(&checkpoint, bytes, sizeof checkpoint);
-    return finish(self, "rollback", spad_stack_rollback(stack_in(self), &checkpoint, &error),
-                  &error);
+    const spad_status status = spad_stack_rollback(stack_in(self), &checkpoint, &error);
+    if (status == SPAD_OK) ((py_stack *)self)->refused.code = SPAD_OK;
+    return finish(self, "rollback", status, &error);
+}
+
+static PyObject *stack_refused(PyObject *self, void *unused) {
+    (void)unused;
+    const py_stack *stack = (py_stack *)self;
+    const spad_error *refused = &stack->refused;
+    if (refused->code == SPAD_OK) Py_RETURN_NONE;
+    return Py_BuildValue("(ssLs)", ((py_target *)stack->target)->target->spaces[stack->space].name,
+                         refused->subject, (long long)refused->needed, refused->message);
 }
 
 PY_GETTER(stack_depth, PyLong_FromSize_t(spad_stack_scope_count(stack_in(self))))
@@ -516,6 +546,7 @@ static int stack_set_notifies(PyObject *self, PyObject *flag, void *unused) {
     if (on >= 0) ((py_stack *)self)->notifies = on != 0;
     return on < 0 ? -1 : 0;
 }
+PY_GETTER(stack_strict, PyBool_FromLong(((py_stack *)self)->strict))
 PY_GETTER(stack_behaviour, py_string(behaviours[((py_stack *)self)->behaviour]))
 
 #define ALLOC_ARGUMENTS \
@@ -580,6 +611,9 @@ static PyGetSetDef stack_fields[] = {
      .doc = "How many overlaps there were; overlaps() keeps 4096."},
     {.name = "trace", .get = stack_trace, .doc = "The trace, or None."},
     {.name = "target", .get = stack_target, .doc = "The chip."},
+    {.name = "_refused",
+     .get = stack_refused,
+     .doc = "(space, name, bytes, message) of the last allocation if it did not fit, or None."},
     {.name = "_notifies",
      .get = stack_notifies,
      .set = stack_set_notifies,
@@ -587,12 +621,16 @@ static PyGetSetDef stack_fields[] = {
     {.name = "behaviour",
      .get = stack_behaviour,
      .doc = "exact, library_2026_04 or library_later."},
+    {.name = "strict",
+     .get = stack_strict,
+     .doc = "Is what breaks the library's documented contract an error?"},
     {.name = NULL}};
 
 PY_TYPE_OPEN(stack, "Stack",
              "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None, "
-             "automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n--\n\nA "
-             "manager of one region of a memory, with scopes (docs/stack.md).",
+             "automatic=False, default_heap=False, use_reserved=False, manual_log=False, "
+             "strict=False, tensors=None)\n--\n\nA manager of one region of a memory, with "
+             "scopes (docs/stack.md).",
              {Py_tp_new, PY_SLOT(stack_new)}, {Py_tp_methods, stack_methods},
              {Py_tp_getset, stack_fields});
 

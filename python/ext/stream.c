@@ -50,16 +50,45 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     return py_raise(&error);
 }
 
+/* Where the stream objects of other libraries hold the driver's handle: torch, cupy, torch_npu and
+ * pyopencl. The driver follows the handle without a check, so a bare number is not accepted. */
+static const struct {
+    const char *device, *attribute;
+} stream_handles[] = {
+    {"cuda:", "cuda_stream"}, {"cuda:", "ptr"}, {"ascend:", "npu_stream"}, {"opencl:", "int_ptr"}};
+
+/* The handle in a stream of another library; NULL for None, the default stream. */
+static bool native_of(void **out, PyObject *stream, PyObject *device) {
+    const char *name = spad_device_get_info(py_device_in(device))->name;
+    *out = NULL;
+    if (stream == Py_None) return true;
+    for (size_t i = 0; i < sizeof stream_handles / sizeof *stream_handles; i++) {
+        if (strncmp(name, stream_handles[i].device, strlen(stream_handles[i].device)) != 0 ||
+            !PyObject_HasAttrString(stream, stream_handles[i].attribute))
+            continue;
+        PyObject *handle = PyObject_GetAttrString(stream, stream_handles[i].attribute);
+        if (handle != NULL) *out = PyLong_AsVoidPtr(handle);
+        Py_XDECREF(handle);
+        return PyErr_Occurred() == NULL;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%.60R is not a stream of %s; pass the stream object of the other library (torch, "
+                 "cupy, torch_npu, pyopencl), or None for the default stream",
+                 stream, name);
+    return false;
+}
+
 static PyObject *stream_wrap(PyObject *type, PyObject *args) {
-    PyObject *device;
-    unsigned long long native = 0;
+    PyObject *device, *theirs = Py_None;
+    void *native;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "O!|K:wrap", py.device, &device, &native)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!|O:wrap", py.device, &device, &theirs) ||
+        !native_of(&native, theirs, device))
+        return NULL;
     py_stream *self = py_new((PyTypeObject *)type);
     if (self == NULL) return NULL;
     self->closed = true;
-    if (spad_stream_wrap(&self->stream, py_device_in(device), (void *)(uintptr_t)native, &error) ==
-        SPAD_OK) {
+    if (spad_stream_wrap(&self->stream, py_device_in(device), native, &error) == SPAD_OK) {
         self->closed = false;
         self->device = py_keep(device);
         return (PyObject *)self;
@@ -216,8 +245,8 @@ static PyGetSetDef stream_fields[] = {
 
 static PyMethodDef stream_methods[] = {
     {"wrap", stream_wrap, METH_VARARGS | METH_CLASS,
-     "wrap($type, device, native=0, /)\n--\n\nA stream of the driver's that belongs to someone "
-     "else, such as a cudaStream_t;\n0: the default stream."},
+     "wrap($type, device, stream=None, /)\n--\n\nA stream that belongs to another library, such "
+     "as a torch.cuda.Stream;\nNone: the default stream."},
     {"alloc", stream_alloc, METH_VARARGS,
      "alloc($self, bytes, align=1, /)\n--\n\nMemory for work on this stream; freed in its order."},
     {"record", stream_record, METH_NOARGS,
@@ -501,11 +530,18 @@ static PyObject *pool_alloc(PyObject *self, PyObject *args) {
                          (unsigned long long)block.handle);
 }
 
+/* An unsigned number; "K" of PyArg_ParseTuple would drop the bits above 64. */
+static int to_handle(PyObject *number, void *out) {
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    *(unsigned long long *)out = value;
+    return value != ULLONG_MAX || PyErr_Occurred() == NULL;
+}
+
 static PyObject *pool_free(PyObject *self, PyObject *args) {
     long long address, bytes;
     unsigned long long handle;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "(LLK):free", &address, &bytes, &handle)) return NULL;
+    if (!PyArg_ParseTuple(args, "(LLO&):free", &address, &bytes, to_handle, &handle)) return NULL;
     const spad_allocation block = {address, bytes, handle};
     return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
 }

@@ -34,7 +34,7 @@ static PyObject *leaf(const spad_kernel *kernel, const spad_expr_node *node) {
 
 /* An expression as the language writes it; None for none. */
 static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
-    PyObject *stack[SPAD_EXPR_MAX];
+    PyObject *stack[SPAD_EXPR_MAX] = {NULL};
     size_t depth = 0;
     const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
     if (info.written_count == 0) Py_RETURN_NONE;
@@ -123,6 +123,7 @@ const char *py_access_word(unsigned kind) {
         [SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY] = "may write",
         [SPAD_ACCESS_UPDATE | SPAD_ACCESS_MAY] = "may update",
         [SPAD_ACCESS_ADD | SPAD_ACCESS_MAY] = "may add",
+        [SPAD_ACCESS_WRITE | SPAD_ACCESS_AGREED] = "agreed write",
     };
     return words[kind];
 }

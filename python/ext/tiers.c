@@ -4,7 +4,7 @@
  */
 #include "common.h"
 
-#include "spad/tiers.h"
+#include "spad/experimental/tiers.h"
 
 /* (name, capacity or None, cost). */
 static bool add_memory(spad_tiers *tiers, PyObject *row) {

@@ -4,6 +4,8 @@
  */
 #include "common.h"
 
+#include <assert.h>
+
 typedef struct py_walk {
     PyObject_HEAD spad_walk *walk;
     PyObject *kernel;
@@ -150,11 +152,13 @@ static bool put_rest(PyObject *row, const spad_kernel *kernel, const spad_walk_e
     case SPAD_WALK_SCOPE_OPEN:
     case SPAD_WALK_SCOPE_CLOSE: return py_put(row, "name", py_string(s == NULL ? NULL : s->name));
     case SPAD_WALK_OPERATION:
+        assert(s != NULL);
         return py_put(row, "name", py_string(s->name)) &&
                py_put(row, "engine", py_engine_name(kernel, s->engine)) &&
                put_number(row, "cost", e->cost) && py_put(row, "accesses", accesses(kernel, e)) &&
                py_put(row, "completions", completions(kernel, e));
     case SPAD_WALK_SYNC:
+        assert(s != NULL);
         return py_put(row, "what", py_string(spad_statement_kind_name(s->kind))) &&
                py_put(row, "object", py_sync_name(kernel, e->object)) &&
                put_number(row, "element", e->element) && put_number(row, "amount", e->amount) &&

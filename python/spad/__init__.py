@@ -70,7 +70,6 @@ from .core import (
     Finding,
     Frontier,
     Layout,
-    Log,
     Memory,
     Plan,
     PlanResult,
@@ -79,7 +78,6 @@ from .core import (
     Report,
     Sim,
     Stack,
-    Stream,
     Target,
     Tensor,
     Tmem,
@@ -94,18 +92,16 @@ from .core import (
     copy,
     copy_part,
     copy_tile,
-    devices,
     diff,
     emit,
     frontier,
     layout,
     plan_csv,
-    replay,
     sim,
     targets,
-    torch_library,
     tune,
 )
+from ._devices import Log, Stream, devices, replay, torch_library
 from ._sweep import sweep
 from .graph import plan
 from .kernel import Condition, Expr, Kernel
@@ -126,7 +122,7 @@ __all__ = [
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
+_LAZY = ("nki", "tilelang", "cuda", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
 
 
 def __getattr__(name: str) -> object:

@@ -13,15 +13,15 @@ def main() -> None:
 
         sys.exit(nki_main(sys.argv[2:]))
     if sys.argv[1:2] == ["triton"]:
-        from ._triton_command import main as triton_main
+        from .triton._command import main as triton_main
 
         sys.exit(triton_main(sys.argv[2:]))
     if sys.argv[1:2] == ["tilelang"]:
-        from ._tilelang_command import main as tilelang_main
+        from .tilelang._command import main as tilelang_main
 
         sys.exit(tilelang_main(sys.argv[2:]))
     if sys.argv[1:2] == ["sweep"] and not {"-h", "--help"} & set(sys.argv):  # which the command prints
-        from ._sweep_command import main as sweep_main
+        from ._sweep.command import main as sweep_main
 
         sys.exit(sweep_main(sys.argv[2:]))
     if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
@@ -35,6 +35,7 @@ def main() -> None:
     if not command.exists():
         sys.exit("spad: the package was built without the command")
     sys.stdout.flush()
+    os.environ.setdefault("SPAD_PYTHON", sys.executable)  # the command may need Python again
     os.execv(command, ["spad", *sys.argv[1:]])
 
 

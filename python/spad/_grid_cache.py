@@ -5,9 +5,7 @@ spad.tilelang.
 Blocks of a wave go through their tiles together, so that between two uses of a tile lies a whole wave: a half of what
 the blocks read that used it before, all of what those between read, and a half of what the blocks read that use it
 now. Where the cache has room for that, the tile is still there. The cache has two halves, and each keeps what the units
-beside it read, so that tiles which all units read are in both."""
-
-import ast
+next to it read, so that tiles which all units read are in both."""
 
 WAVES = 16  # that are looked at
 _HALVES = 2
@@ -64,46 +62,21 @@ def simulated(text_of, sim_of, units):
     return sim if again == text else sim_of(again)
 
 
-_OPERATORS = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
-              ast.Div: lambda a, b: a // b if b else None, ast.Mod: lambda a, b: a % b if b else None}
-
-
-def number(text, names):
-    """The value of an expression of a kernel; None: not known."""
-    def value(node):
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return node.value
-        if isinstance(node, ast.Name):
-            return names.get(node.id)
-        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            left, right = value(node.left), value(node.right)
-            return None if left is None or right is None else _OPERATORS[type(node.op)](left, right)
-        return None
-
-    try:
-        return value(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def bytes_read(lines, loads, tensors):
-    """{tensor: bytes that a block reads} of the lines of a kernel. loads: a pattern whose group `tensor` is what a line
-    loads, tensors: {name: bytes of one load}. What cannot be counted counts once."""
-    params, trips, total = {}, [], {}
-    for line in lines:
-        words = line.split()
-        if words[:1] == ["param"] and len(words) > 3:
-            params[words[1]] = number(" ".join(words[3:]), params)
-        if line.lstrip().startswith("}") and trips:  # "} else {", too
-            trips.pop()
-        if line.endswith("{"):
-            ends = line.strip()[:-1].partition(" in ")[2].split("..") if words[0] == "for" else ()
-            low, high = (number(end, params) for end in ends) if len(ends) == 2 else (None, None)
-            trips.append(max(high - low, 0) if low is not None and high is not None else 1)
-        match = loads.match(line)
-        if match and match["tensor"] in tensors:
-            times = 1
-            for trip in trips:
-                times *= trip
-            total[match["tensor"]] = total.get(match["tensor"], 0) + times * tensors[match["tensor"]]
+def bytes_read(kernel):
+    """{tensor off chip: bytes that a block copies of it}. Copies in a loop whose trip count is not a number count once."""
+    inputs = {tensor["name"]: tensor["bytes"] for tensor in kernel.tensors
+              if tensor["space"] == "global" and tensor["input"] and not tensor["output"]}
+    trips = {loop["statement"]: max(loop["end"] - loop["begin"], 0) for loop in kernel.loops
+             if loop["begin"] is not None and loop["end"] is not None}
+    statements, total = kernel.statements, {}
+    for statement in statements:
+        accesses = statement.get("accesses", ())
+        if [access["kind"] for access in accesses[:2]] != ["read", "write"] or accesses[0]["tensor"] not in inputs:
+            continue
+        name, parent = accesses[0]["tensor"], statement["parent"]
+        size = inputs[name]
+        while parent is not None:
+            size *= trips.get(parent, 1)
+            parent = statements[parent]["parent"]
+        total[name] = total.get(name, 0) + size
     return total

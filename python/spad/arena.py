@@ -6,14 +6,23 @@ Every reader of another compiler's data makes arenas, and every report about the
 A life is [first, last]: steps of a program, both ends included, as compilers count them.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import time
 from bisect import insort
+from typing import TYPE_CHECKING
 
 from . import _spad
 from ._alive import Alive
 from .core import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, NoReturn, Self
+    from ._spad import _Facts, PlanResult
+    from .core import Report
 
 LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
 GREEDY_MOST = 4000  # its time grows with the square of the number of buffers
@@ -22,7 +31,7 @@ MESSAGE_MOST = 400  # characters of an error
 SHOWN = 12  # buffers of the peak in a text
 
 
-def shown(value):
+def shown(value: object) -> str:
     """A value of a foreign file or program in a message: short, whatever it is."""
     if isinstance(value, int) and not -LIMIT <= value <= LIMIT:
         return f"about {'-' if value < 0 else ''}2^{value.bit_length() - 1}"  # Python writes no huge numbers
@@ -33,7 +42,7 @@ def shown(value):
     return f"{value!r:.60}"
 
 
-def whole(value, what, least=0, most=LIMIT, file=None):
+def whole(value: object, what: str, least: int = 0, most: int = LIMIT, file: str | None = None) -> int:
     """A whole number of a foreign file or program; others raise an error that names it."""
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
@@ -42,7 +51,7 @@ def whole(value, what, least=0, most=LIMIT, file=None):
     fault(f"{what} has to be a whole number, not {shown(value)}", file)
 
 
-def fault(message, file=None):
+def fault(message: str, file: str | None = None) -> NoReturn:
     """Raises what is wrong with a file, or with an argument where there is no file: one line, whatever names
     of a file are in it."""
     message = "".join(c if c.isprintable() else "?" for c in message[:MESSAGE_MOST])
@@ -53,7 +62,7 @@ def fault(message, file=None):
     raise error
 
 
-def common_alignment(places, most):
+def common_alignment(places: Iterable[int], most: int) -> int:
     """The largest power of two up to `most` of which all places are multiples: for files that have
     places and do not say their alignment."""
     power = most
@@ -69,7 +78,8 @@ class Buffer:
 
     __slots__ = ("name", "first", "last", "size", "alignment", "pin", "theirs")
 
-    def __init__(self, name, first, last, size, alignment, pin, theirs):
+    def __init__(self, name: str, first: int, last: int, size: int, alignment: int | None, pin: int | None,
+                 theirs: int | None) -> None:
         self.name, self.first, self.last, self.size = name, first, last, size
         self.alignment, self.pin, self.theirs = alignment, pin, theirs
 
@@ -83,32 +93,36 @@ class Arena:
     reserved: bytes at the start that no buffer takes. capacity: the end of the memory. steps: a name
     for every step, or a dict of them. their_bytes and their_name: what another planner needed."""
 
-    def __init__(self, name, alignment=1, reserved=0, capacity=None, steps=None):
-        self.name = str(name)
-        self.alignment = whole(alignment, "the alignment", 1)
-        self.reserved = whole(reserved, "the reserved bytes")
+    their_bytes: int | None
+    their_name: str | None
+
+    def __init__(self, name: object, alignment: int = 1, reserved: int = 0, capacity: int | None = None,
+                 steps: Mapping[int, str] | Sequence[str] | None = None) -> None:
+        self.name: str = str(name)
+        self.alignment: int = whole(alignment, "the alignment", 1)
+        self.reserved: int = whole(reserved, "the reserved bytes")
         self._capacity = None if capacity is None else whole(capacity, "the capacity")
-        self.steps = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
-        self.buffers = []
-        self.pairs = []  # numbers of an output and an input whose bytes it may take
-        self.views = []  # numbers of a buffer and of one whose bytes it is, and from which byte on
-        self.without_views = None  # the bytes of the plan in which each of them has its own
+        self.steps: Mapping[int, str] = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
+        self.buffers: list[Buffer] = []
+        self.pairs: list[tuple[int, int]] = []  # numbers of an output and an input whose bytes it may take
+        self.views: list[tuple[int, int, int]] = []  # numbers of a buffer and of one whose bytes it is, and from which byte on
+        self.without_views: int | None = None  # the bytes of the plan in which each of them has its own
         self.their_bytes = self.their_name = None
-        self.reordered = None  # what spad.reorder found, where the order of steps was free
-        self.result = None
-        self.notes = []  # sentences about what the arena leaves out
+        self.reordered: dict[str, Any] | None = None  # what spad.reorder found, where the order of steps was free
+        self.result: PlanResult | None = None
+        self.notes: list[str] = []  # sentences about what the arena leaves out
         self._plan = None
         self._viewed = True  # does the plan have the views?
         self._numbers = []
         self._names = {"reserved": 1}  # how often a name was asked for
 
     @property
-    def capacity(self):
+    def capacity(self) -> int | None:
         """The end of the memory; None: the fewest bytes are wanted."""
         return self._capacity
 
     @capacity.setter
-    def capacity(self, capacity):
+    def capacity(self, capacity: int | None) -> None:
         self._capacity = None if capacity is None else whole(capacity, "the capacity")
         self._forget()
 
@@ -125,10 +139,11 @@ class Arena:
                 return name
             name = f"{name} #{count}"
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.buffers)
 
-    def add(self, name, first, last, size, alignment=None, offset=None, theirs=None):
+    def add(self, name: object, first: int, last: int, size: int, alignment: int | None = None,
+            offset: int | None = None, theirs: int | None = None) -> int:
         """A buffer that is alive from step first to step last, both included; returns its number."""
         name = "".join(c if c.isprintable() else "?" for c in str(name)[:NAME_MOST]) or "?"
         first = whole(first, f"the first step of '{name}'", -LIMIT)
@@ -143,7 +158,7 @@ class Arena:
         self._forget()
         return len(self.buffers) - 1
 
-    def in_place(self, output, input):
+    def in_place(self, output: int, input: int) -> None:
         """The buffer with the number output may take the bytes of the buffer input, if that one is not
         alive after the first step of output."""
         for number in (output, input):
@@ -151,7 +166,7 @@ class Arena:
         self.pairs.append((output, input))
         self._forget()
 
-    def view(self, part, whole_, at=0):
+    def view(self, part: int, whole_: int, at: int = 0) -> None:
         """The buffer with the number part is the bytes of the buffer whole_ from `at` on, where that
         costs no bytes: both may be alive, and neither writes what the other has to keep. A plan has all
         views of an arena, or, if this is lower, none."""
@@ -168,18 +183,18 @@ class Arena:
         self._forget()
 
     @property
-    def kept_views(self):
+    def kept_views(self) -> list[tuple[int, int, int]]:
         """The views that the plan has."""
         self.solve()
         return self.views if self._viewed else []
 
     @property
-    def places(self):
+    def places(self) -> dict[str, int]:
         """The offset of every buffer by its name."""
         return {buffer.name: at for buffer, at in zip(self.buffers, self.offsets)}
 
     @property
-    def plan(self):
+    def plan(self) -> Plan:
         """The planning problem: a spad.Plan. Buffers without bytes are not in it."""
         if self._plan is None:
             self._plan, self._numbers = self._problem(lambda buffer: buffer.pin)
@@ -214,7 +229,8 @@ class Arena:
                           names=[buffer.name for buffer in kept])
         return plan, numbers
 
-    def solve(self, timeout=5, seed=1, threads=1, progress=None):
+    def solve(self, timeout: float | None = 5, seed: int = 1, threads: int = 1,
+              progress: Callable[[_Facts], Any] | None = None) -> PlanResult:
         """Finds offsets; returns the spad.PlanResult. A second call returns the first answer."""
         if self.result is None:
             more = {"seed": seed, "threads": threads, "minimize": True, "progress": progress}
@@ -237,27 +253,27 @@ class Arena:
         return result
 
     @property
-    def fits(self):
+    def fits(self) -> bool:
         return self.solve().fits
 
     @property
-    def height(self):
+    def height(self) -> int | None:
         """The bytes of the plan, from 0 on; None: it does not fit."""
         result = self.solve()
         return None if not result.fits else max(result.height or 0, self.reserved)
 
     @property
-    def bound(self):
+    def bound(self) -> int:
         return max(self.solve().bound, self.reserved)
 
     @property
-    def proved(self):
+    def proved(self) -> bool:
         """Is it proved that no plan is lower? With views: none that has all of them, or none if the plan has
         none."""
         return self.solve().verdict == "optimal"
 
     @property
-    def offsets(self):
+    def offsets(self) -> list[int]:
         """An offset for every buffer, in the order of add(); 0 for buffers without bytes."""
         result = self.solve()
         if not result.fits:
@@ -269,11 +285,11 @@ class Arena:
             at += buffer.size > 0
         return offsets
 
-    def why(self):
+    def why(self) -> str:
         """The reason why it does not fit."""
         return self.solve().explain().partition("why: ")[2].strip()
 
-    def load(self):
+    def load(self) -> tuple[int, int | None]:
         """The largest sum of sizes that are alive at once, and the first step where it is."""
         changes = {}
         for buffer in self.buffers:
@@ -286,13 +302,13 @@ class Arena:
                 most, where = sum_, step
         return most, where
 
-    def peak(self):
+    def peak(self) -> list[Buffer]:
         """The buffers that are alive at the first step with the largest load, largest first."""
         _, step = self.load()
         alive = [b for b in self.buffers if step is not None and b.size and b.first <= step <= b.last]
         return sorted(alive, key=lambda b: (-b.size, b.first, b.name))
 
-    def greedy(self, latest_first=False, theirs=False):
+    def greedy(self, latest_first: bool = False, theirs: bool = False) -> int | None:
         """What a planner needs that takes the largest buffer first and puts each as low as it can;
         None for more than 4000 buffers. latest_first: of equal sizes the last one first. theirs: where
         the other planner has a place for a buffer, it is there."""
@@ -321,12 +337,12 @@ class Arena:
             at = -(-end // align) * align
         return at
 
-    def compare_with(self, name, needed):
+    def compare_with(self, name: object, needed: int) -> Self:
         """Says what another planner needed for the same buffers."""
         self.their_name, self.their_bytes = str(name), whole(needed, f"the bytes of {name}")
         return self
 
-    def their_result(self):
+    def their_result(self) -> PlanResult | None:
         """Their plan as a spad.PlanResult, checked; None if their offsets are not known for all
         buffers. A plan in which buffers that live at once share bytes raises a FitError."""
         if not self.buffers or any(b.theirs is None and b.size for b in self.buffers):
@@ -334,7 +350,7 @@ class Arena:
         plan, _ = self._problem(lambda buffer: buffer.theirs)
         return plan.solve(minimize=True)
 
-    def their_clash(self):
+    def their_clash(self) -> tuple[Buffer, Buffer] | None:
         """Two buffers that live at once and that the other planner lets share bytes; None: there are
         none. Some compilers do that on purpose."""
         alive = Alive()
@@ -349,11 +365,11 @@ class Arena:
 
     # ---- what is shown
 
-    def step_name(self, step):
+    def step_name(self, step: int | None) -> str:
         name = self.steps.get(step) if step is not None else None
         return f"step {step}" + (f" ({name})" if name else "")
 
-    def verdict(self):
+    def verdict(self) -> str:
         result = self.solve()
         if result.verdict == "optimal":
             return "optimal" if not self.views else f"optimal with{'' if self._viewed else 'out'} these views"
@@ -361,13 +377,13 @@ class Arena:
             return f"bound {self.bound:,} B"
         return result.verdict
 
-    def saving(self):
+    def saving(self) -> str:
         """How many percent fewer bytes than theirs, as text."""
         if not self.their_bytes or self.height is None:
             return ""
         return f"{100 * (self.height - self.their_bytes) / self.their_bytes:+.1f} %"
 
-    def text(self):
+    def text(self) -> str:
         """What a person wants to know: bytes, proof, who makes the peak."""
         result = self.solve()
         lines = [f"{self.name}: {len(self.buffers):,} buffers"]
@@ -400,7 +416,7 @@ class Arena:
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
-    def facts(self):
+    def facts(self) -> _Facts:
         """The same as a dict for JSON."""
         result = self.solve()
         load, step = self.load()
@@ -442,7 +458,7 @@ class Arena:
                 places.setdefault(output, []).append(ids[input])
         return slices, places
 
-    def csv(self):
+    def csv(self) -> str:
         """The buffers and their offsets in the CSV dialect of `spad plan`."""
         offsets, related = self.offsets, bool(self.kept_views or self.pairs)
         aligned = any((b.alignment or self.alignment) > 1 for b in self.buffers)
@@ -458,7 +474,7 @@ class Arena:
             rows.append(f"{ids[number]},{buffer.first},{buffer.last + 1},{buffer.size}{align}{shared},{at}")
         return "\n".join(rows) + "\n"
 
-    def report(self, title=None):
+    def report(self, title: str | None = None) -> Report:
         """A spad.Report: the map of the arena."""
         return self.solve().report(title or self.name)
 
@@ -469,33 +485,38 @@ class Arena:
 class Model:
     """The arenas of one file or program, and the words about them: kind, name, arenas, notes."""
 
-    def __init__(self, kind, name, arenas, notes=()):
+    name: str
+    arenas: list[Arena]
+    notes: list[str]
+
+    def __init__(self, kind: str, name: object, arenas: Iterable[Arena], notes: Iterable[str] = ()) -> None:
         self.kind, self.name = kind, str(name)
         self.arenas, self.notes = list(arenas), list(notes)
 
-    def solve(self, timeout=5, seed=1, threads=1, progress=None):
+    def solve(self, timeout: float | None = 5, seed: int = 1, threads: int = 1,
+              progress: Callable[[_Facts], Any] | None = None) -> Self:
         """Plans every arena; returns the model."""
         for arena in self.arenas:
             arena.solve(timeout, seed, threads, progress)
         return self
 
     @property
-    def fits(self):
+    def fits(self) -> bool:
         return all(arena.fits for arena in self.arenas)
 
     @property
-    def height(self):
+    def height(self) -> int | None:
         """The sum of the arenas; None if one of them does not fit."""
         heights = [arena.height for arena in self.arenas]
         return None if None in heights else sum(heights)
 
     @property
-    def their_bytes(self):
+    def their_bytes(self) -> int | None:
         """The sum of what the other planner needed; None if that is not known."""
         theirs = [arena.their_bytes for arena in self.arenas]
         return None if None in theirs or not theirs else sum(theirs)
 
-    def text(self):
+    def text(self) -> str:
         self.solve()
         lines = [f"{self.name}: {self.kind}\n"] + [arena.text() for arena in self.arenas]
         if len(self.arenas) > 1 and self.height is not None:
@@ -504,23 +525,23 @@ class Model:
             lines.append(f"together: {self.height:,} B{other}\n")
         return "".join(lines + [f"note: {note}\n" for note in self.notes])
 
-    def facts(self):
+    def facts(self) -> _Facts:
         self.solve()
         return {"kind": self.kind, "file": self.name, "height": self.height,
                 "their_bytes": self.their_bytes, "fits": self.fits,
                 "arenas": [arena.facts() for arena in self.arenas], "notes": list(self.notes)}
 
-    def json(self):
+    def json(self) -> str:
         """facts() as JSON (docs/schema/model.schema.json)."""
         return json.dumps(self.facts(), indent=2) + "\n"
 
-    def largest(self):
+    def largest(self) -> Arena:
         """The arena with the most bytes of buffers; the one that is drawn."""
         if not self.arenas:
             fault("it has no buffers to plan", self.name)
         return max(self.arenas, key=lambda arena: arena.load()[0])
 
-    def report(self, title=None):
+    def report(self, title: str | None = None) -> Report:
         """The picture of the largest arena."""
         return self.largest().report(title or os.path.basename(self.name))
 

@@ -1,13 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects of the library: chips, managers, plans, findings, times and pictures."""
 
-import math
+from __future__ import annotations
+
 import os
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from . import _spad
 from ._files import replace_file
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from os import PathLike
+    from typing import Any, Self, Unpack
+    from ._spad import _CheckOptions, _Facts
+    from .kernel import Kernel
+
+Target = _spad.Target
+Trace = _spad.Trace
+PlanResult = _spad.PlanResult
+Layout = _spad.Layout
+Analysis = _spad.Analysis
+Sim = _spad.Sim
+Tune = _spad.Tune
+Frontier = _spad.Frontier
+Advice = _spad.Advice
+Walk = _spad.Walk
+Registry = _spad.Registry
+Device = _spad.Device
+Buffer = _spad.Buffer
+Workspace = _spad.Workspace
 Tensor = _spad.Tensor
 Direct = _spad.Direct
 Pool = _spad.Pool
@@ -40,9 +63,10 @@ def _read_bytes(path, mebibytes):
 
     name, content, most = os.fsdecode(path), io.BytesIO(), mebibytes << 20
     with open(name, "rb", buffering=0) as file:
-        while content.tell() <= most and (piece := file.read(1 << 20)):
+        size = os.fstat(file.fileno()).st_size  # of what is no regular file 0
+        while max(size, content.tell()) <= most and (piece := file.read(1 << 20)):
             content.write(piece)
-    if content.tell() > most:
+    if max(size, content.tell()) > most:
         error = _spad.MachineError(f"cannot read '{name}': larger than {mebibytes} MiB")
         error.code, error.file, error.available = "SPAD-IO", name, most
         raise error
@@ -61,55 +85,6 @@ def _read(path, mebibytes):
         wrong = _spad.TextError(f"'{name}' is no text in UTF-8: {error.reason} at byte {error.start}")
         wrong.file = name
         raise wrong from None
-
-
-# Floating-point types: bits of the exponent and of the fraction, the bias, and what the highest codes
-# mean: "ieee" infinity and NaN, "fn" one NaN, "fnuz" NaN at -0, "all" numbers, "power" powers of two
-# and one NaN (IEEE 754, OCP's 8-bit and microscaling formats, ml_dtypes).
-_FLOATS = {
-    "float64": (11, 52, 1023, "ieee"),
-    "float32": (8, 23, 127, "ieee"),
-    "float32r": (8, 23, 127, "ieee"),
-    "tfloat32": (8, 23, 127, "ieee"),
-    "float16": (5, 10, 15, "ieee"),
-    "bfloat16": (8, 7, 127, "ieee"),
-    "float8_e3m4": (3, 4, 3, "ieee"),
-    "float8_e4m3": (4, 3, 7, "ieee"),
-    "float8_e4m3fn": (4, 3, 7, "fn"),
-    "float8_e4m3fnuz": (4, 3, 8, "fnuz"),
-    "float8_e4m3b11fnuz": (4, 3, 11, "fnuz"),
-    "float8_e5m2": (5, 2, 15, "ieee"),
-    "float8_e5m2fnuz": (5, 2, 16, "fnuz"),
-    "float8_e8m0fnu": (8, 0, 127, "power"),
-    "float4_e2m1fn": (2, 1, 1, "all"),
-}
-
-
-def _number_of(dtype, code):
-    """The number that the lowest bits of a code are in an element type; the reverse of value()."""
-    bits = _spad.dtype_bits(dtype)
-    code &= (1 << bits) - 1
-    if dtype in _FLOATS:
-        return _float_of(code, *_FLOATS[dtype])
-    if dtype == "bool":
-        return code != 0
-    return code - (1 << bits) if dtype.startswith("int") and code >> bits - 1 else code
-
-
-def _float_of(code, exponent_bits, fraction_bits, bias, highest):
-    most, ones = (1 << exponent_bits) - 1, (1 << fraction_bits) - 1
-    exponent, fraction = code >> fraction_bits & most, code & ones
-    if highest == "power":
-        return math.nan if code == most else math.ldexp(1, code - bias)
-    sign = -1.0 if code >> exponent_bits + fraction_bits else 1.0
-    if highest == "ieee" and exponent == most:
-        return math.nan if fraction else sign * math.inf
-    if highest == "fn" and exponent == most and fraction == ones:
-        return math.nan
-    if highest == "fnuz" and sign < 0 and exponent == fraction == 0:
-        return math.nan
-    mantissa = fraction + ones + 1 if exponent else fraction
-    return sign * math.ldexp(mantissa, max(exponent, 1) - bias - fraction_bits)
 
 
 def _interruptible(call, *args):
@@ -151,7 +126,7 @@ def _part_of(kind):
 
 
 @_part_of(_spad.Target)
-class Target:
+class _Target:
     """Target(name): a chip, its memory spaces and engines.
 
     Target.parse(text) and Target.load(path) read one from a file (docs/targets.md).
@@ -186,7 +161,7 @@ class Target:
         return f"<spad.Target {self.name}: {self.about}>"
 
 
-def targets():
+def targets() -> dict[str, Target]:
     """The built-in chips, by name."""
     return {name: Target(name) for name in _spad.target_names()}
 
@@ -197,33 +172,33 @@ def targets():
 class Report(_spad.Report):
     """Report(target, title=None, time_unit=None): boxes in memory over time."""
 
-    def write(self, format):
+    def write(self, format: str) -> Any:
         """text, svg, light, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
         return _interruptible(super().write, format)
 
-    def text(self):
+    def text(self) -> str:
         """A map of letters."""
         return self.write("text")
 
-    def light(self):
+    def light(self) -> str:
         """The picture that notebooks show, below 100 kB however many boxes there are: the largest are
         drawn, all others are shades of gray; hovering shows what is there."""
         return self.write("light")
 
-    def svg(self):
+    def svg(self) -> str:
         """A picture to print."""
         return self.write("svg")
 
-    def html(self):
+    def html(self) -> str:
         """One page with everything in it."""
         return self.write("html")
 
     @property
-    def data(self):
+    def data(self) -> _Facts:
         """Everything as a dict."""
         return _data(self.write("json"))
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> Any:
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
         for PyTorch's memory_viz) or .trace (for Perfetto). An old file is replaced when the new
         one is complete."""
@@ -237,19 +212,20 @@ class Report(_spad.Report):
         replace_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         return self.light()
 
     def __repr__(self):
         return f"<spad.Report of {len(self)} boxes>"
 
 
-def diff(before, after, format="text"):
+def diff(before: Report, after: Report, format: str = "text") -> Any:
     """What is different in two reports, as text, json or html; "changes" is a list of dicts."""
     return _interruptible(_spad.diff, before, after, format)
 
 
-def emit(what, lang, name=None, target=None, space=None):
+def emit(what: Layout | PlanResult | Iterable[Mapping[str, Any]], lang: str, name: str | None = None,
+         target: Target | str | None = None, space: str | None = None) -> str:
     """The places of a Layout or a PlanResult as source text: c, cuda, nki, tilelang, json or csv.
 
     Also those of buffers that are given one by one, as dicts with name, space, bytes (per lane)
@@ -271,7 +247,7 @@ def emit(what, lang, name=None, target=None, space=None):
 
 
 @_part_of(_spad.Trace)
-class Trace:
+class _Trace:
     """Trace(target): the log of what was allocated and freed. Managers, devices and kernels write
     one; alloc(), free(), open_scope() and so on write it by hand."""
 
@@ -308,11 +284,11 @@ class Trace:
 
 class Stack(_spad.Stack):
     """Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,
-    automatic=False, default_heap=False, use_reserved=False, manual_log=False): a manager with
-    scopes."""
+    automatic=False, default_heap=False, use_reserved=False, manual_log=False, strict=False,
+    tensors=None): a manager with scopes."""
 
     @contextmanager
-    def scope(self, interleave_degree=1, name=""):
+    def scope(self, interleave_degree: int = 1, name: str = "") -> Iterator[Self]:
         """Opens a scope; it is closed at the end of the with block, and so is what was left
         open inside."""
         depth = self.depth
@@ -324,7 +300,7 @@ class Stack(_spad.Stack):
                 self.close_scope()
 
     @contextmanager
-    def attempt(self):
+    def attempt(self) -> Iterator[Attempt]:
         """What is allocated in the with block is undone if it raises FitError; the error is
         in the object that the with statement gives."""
         mark = self.mark()
@@ -335,13 +311,19 @@ class Stack(_spad.Stack):
             self.rollback(mark)
             outcome.error = error
 
-    def report(self, title=None):
-        """A Report of all tensors so far; needs a trace."""
+    def report(self, title: str | None = None) -> Report:
+        """A Report of all tensors so far, and of the last one if it did not fit; needs a trace."""
         if self.trace is None:
             raise _spad.StateError("there is no trace; make the manager with trace=True")
-        return self.trace.report(title)
+        report = self.trace.report(title)
+        if self._refused is not None:
+            space, name, size, message = self._refused
+            now = max(len(self.trace), 1)
+            report.add_box(name, now - 1, now, None, size, space)
+            report.add_finding("SPAD-DOES-NOT-FIT", message, subject=name)
+        return report
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         return self.report().light() if self.trace is not None else None
 
     def __repr__(self):
@@ -352,9 +334,9 @@ class Stack(_spad.Stack):
 class Attempt:
     """How a Stack.attempt() ended."""
 
-    error = None
+    error: _spad.Error | None = None
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.error is None
 
 
@@ -381,14 +363,15 @@ class Plan(_spad.Plan):
     read_csv() and Plan.load() the CSV dialect of MiniMalloc.
     """
 
-    space = None
-    source = None
+    space: str | None = None
+    source: str | None = None
 
-    def __init__(self, target=None, space=None, capacity=None):
+    def __init__(self, target: Target | str | None = None, space: str | None = None,
+                 capacity: int | None = None) -> None:
         self.space = space
 
     @classmethod
-    def load(cls, path, **options):
+    def load(cls, path: str | PathLike[str], **options: Any) -> Self:
         """The buffers of a CSV file."""
         plan = cls(**options)
         plan.source, name = _read(path, _ROWS_MIB)
@@ -400,7 +383,7 @@ class Plan(_spad.Plan):
         return f"<spad.Plan of {len(self)} buffers, {limit}>"
 
 
-def plan_csv(path, timeout=None, **options):
+def plan_csv(path: str | PathLike[str], timeout: float | None = None, **options: Any) -> PlanResult:
     """Plans the buffers of a CSV file: Plan.load(path, **options).solve(timeout=timeout)."""
     return Plan.load(path, **options).solve(timeout=timeout)
 
@@ -416,7 +399,7 @@ def _plan_home(result):
 
 
 @_part_of(_spad.PlanResult)
-class PlanResult:
+class _PlanResult:
     """Where every buffer of a Plan goes, or why they do not fit."""
 
     def report(self, title="plan"):
@@ -443,8 +426,19 @@ class Finding:
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
                  "file", "notes", "place")
+    code: str
+    severity: str
+    message: str
+    subject: str | None
+    other: str | None
+    line: int | None
+    column: int | None
+    count: int
+    file: str | None
+    notes: list[_Facts]
+    place: str | None
 
-    def __init__(self, **facts):
+    def __init__(self, **facts: Any) -> None:
         for name in self.__slots__:
             setattr(self, name, facts.get(name))
 
@@ -452,7 +446,7 @@ class Finding:
         where = f" in line {self.line}" if self.line else ""
         return f"<{self.severity} {self.code}{where}: {self.message}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return _finding_table([self])
 
 
@@ -479,45 +473,45 @@ def _finding_table(findings):
 class Check:
     """What is wrong with a kernel. bool() is true if there are no errors."""
 
-    def __init__(self, made, shown=None):
+    def __init__(self, made: Any, shown: str | None = None) -> None:
         self._c = made
         self._shown = shown  # the faults of a text that cannot be read
-        self.findings = [Finding(**facts) for facts in made._findings]
+        self.findings: list[Finding] = [Finding(**facts) for facts in made._findings]
 
-    verdict = property(lambda self: self._c.verdict, doc="wrong, proved ..., or unknown.")
-    reason = property(lambda self: self._c.reason, doc="One sentence about the verdict.")
-    counts = property(lambda self: self._c.counts, doc="What was found and examined.")
+    verdict: str = property(lambda self: self._c.verdict, doc="wrong, proved ..., or unknown.")
+    reason: str = property(lambda self: self._c.reason, doc="One sentence about the verdict.")
+    counts: dict[str, int] = property(lambda self: self._c.counts, doc="What was found and examined.")
 
-    def text(self):
+    def text(self) -> str:
         """The findings as a compiler shows them."""
         return self._c.text() if self._shown is None else self._shown
 
-    def json(self):
+    def json(self) -> str:
         """Everything as JSON."""
         return self._c.json()
 
-    def sarif(self):
+    def sarif(self) -> str:
         """A SARIF log, for code-review tools."""
         return self._c.sarif()
 
-    def report(self):
+    def report(self) -> Report:
         """A Report of the kernel with the findings in it."""
         if self._c.kernel is None:
             raise _spad.StateError("there is no kernel to draw: its text cannot be read")
         return (self._c.layout or _spad.layout(self._c.kernel)).report(check=self)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return (f"<p><b>{_escape(self.verdict)}</b>: {_escape(self.reason)}</p>"
                 + (_finding_table(self.findings) if self.findings else ""))
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.counts["errors"] == 0
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Finding]:
         """The findings: errors first, then in the order of the text."""
         return iter(self.findings)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """How many findings there are."""
         return len(self.findings)
 
@@ -538,13 +532,14 @@ def _kernel_in(kernel):
     return kernel._finished()
 
 
-def layout(kernel, timeout=None, seed=0, threads=1, progress=None):
+def layout(kernel: Kernel | str, timeout: float | None = None, seed: int = 0, threads: int = 1,
+           progress: Callable[[_Facts], Any] | None = None) -> Layout:
     """Places for every tensor of a kernel. That it does not fit is a result: layout.fits.
     progress(facts) is called now and then; a true value ends the search, with the best so far."""
     return _spad.layout(_kernel_in(kernel), timeout, seed, threads, progress)
 
 
-def analyse(kernel, skip=(), **options):
+def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> Analysis:
     """Everything about a kernel, each part computed once: layout, check, simulation, and changes
     that make it fit. skip: names of parts to leave out ("layout", "check", "sim", "fit"). Options:
     timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, vary=()
@@ -555,17 +550,19 @@ def analyse(kernel, skip=(), **options):
     return _spad.analyse(_kernel_in(kernel), skip, **options)
 
 
-def check(kernel, layout=None, **options):
+def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Unpack[_CheckOptions]) -> Check:
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
     finding_limit=0, timeout=None, vary=(): names of parameters, such as ring depths, whose
-    neighbouring values are tried, too, where an error is a warning about this kernel. With a layout (True plans one) planned places are checked too,
-    and what does not fit is an error."""
-    skip = ("sim", "fit") if layout is not None else ("layout", "sim", "fit")
-    given = None if layout is True else layout
+    neighbouring values are tried, too, where an error is a warning about this kernel. The places of the layout are checked, by default
+    those that the planner finds, as in a report and on the command line; what does not fit is an error. layout=False:
+    without places."""
+    skip = ("layout", "sim", "fit") if layout is False else ("sim", "fit")
+    given = layout if isinstance(layout, _spad.Layout) else None
     return _spad.analyse(_kernel_in(kernel), skip, given, **options).check
 
 
-def check_text(text, file="<kernel>", layout=None, **options):
+def check_text(text: str, file: str = "<kernel>", layout: Layout | bool | None = None,
+               **options: Unpack[_CheckOptions]) -> Check:
     """check() of a text, for editors: faults of the text are findings SPAD-SYNTAX."""
     try:
         made = _spad.Kernel.parse(text, file)
@@ -574,29 +571,34 @@ def check_text(text, file="<kernel>", layout=None, **options):
     return check(made, layout, **options)
 
 
-def sim(kernel, layout=None, **options):
-    """How long a kernel takes, in picoseconds, and what its engines wait for. Options: hoists=None,
-    no_repeat=False, operation_limit=0, timeout=None (seconds, after which TimeError is raised)."""
+def sim(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Sim:
+    """How long a kernel takes, in picoseconds, and what its engines wait for, with the places of the layout: by default
+    those that the planner finds, as in a report and on the command line. layout=False: tensors without an address share
+    no bytes. Options: hoists=None, no_repeat=False, operation_limit=0, timeout=None (seconds, after which TimeError is
+    raised)."""
     made = _kernel_in(kernel)
-    if layout is True:
+    if layout is None or layout is True:
         layout = _spad.layout(made)
-    return _spad.sim(made, layout, **options)
+    return _spad.sim(made, layout or None, **options)
 
 
-def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False, progress=None):
+def tune(kernel: Kernel | str, depth_most: int = 0, exhaustive_most: int = 0, timeout: float | None = None,
+         steps: bool = False, progress: Callable[[_Facts], Any] | None = None) -> Tune:
     """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
     is the result. A kernel with assumed costs is refused unless steps is true. progress(facts) is
     called now and then; a true value ends the search, with the best so far."""
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps, progress)
 
 
-def frontier(kernel, release=False, timeout=None, steps=False, seed=0):
+def frontier(kernel: Kernel | str, release: bool = False, timeout: float | None = None, steps: bool = False,
+             seed: int = 0) -> Frontier:
     """Layouts of a kernel between the fewest bytes and the least time. release: tensors that have an
     address are placed, too. A kernel with assumed costs is refused unless steps is true."""
     return _spad.frontier(_kernel_in(kernel), release, timeout, steps, seed)
 
 
-def advise(kernel, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
+           timeout: float | None = None, steps: bool = False) -> Advice:
     """Changes that make a kernel smaller or faster and keep its proof: an Advice. skip: kinds to leave
     out ("load", "deeper", "shorter", "alias"). Where costs are assumed, rings stay as they are
     unless steps is true. timeout: seconds, after which what was found is the result."""
@@ -604,7 +606,7 @@ def advise(kernel, skip=(), depth_most=0, trials_most=0, timeout=None, steps=Fal
 
 
 @_part_of(_spad.Layout)
-class Layout:
+class _Layout:
     """The places of all tensors of a kernel."""
 
     @property
@@ -625,7 +627,7 @@ class Layout:
 
 
 @_part_of(_spad.Analysis)
-class Analysis:
+class _Analysis:
     """Everything about a kernel. bool() is true if it fits, is right and runs to its end."""
 
     @property
@@ -656,7 +658,7 @@ class Analysis:
 
 
 @_part_of(_spad.Sim)
-class Sim:
+class _Sim:
     """How long a kernel takes, and why."""
 
     @property
@@ -677,7 +679,7 @@ class Sim:
 
 
 @_part_of(_spad.Tune)
-class Tune:
+class _Tune:
     """How deep the rings of a kernel should be."""
 
     @property
@@ -704,7 +706,7 @@ class Tune:
 
 
 @_part_of(_spad.Frontier)
-class Frontier:
+class _Frontier:
     """Layouts of a kernel between the fewest bytes and the least time."""
 
     @property
@@ -717,7 +719,7 @@ class Frontier:
 
 
 @_part_of(_spad.Advice)
-class Advice:
+class _Advice:
     """Changes of a kernel that keep its proof; kernel has them all."""
 
     @property
@@ -733,7 +735,7 @@ class Advice:
 
 
 @_part_of(_spad.Walk)
-class Walk:
+class _Walk:
     """The events of a kernel in program order, a dict each; see Kernel.walk."""
 
     def __repr__(self):
@@ -744,7 +746,7 @@ class Walk:
 
 
 @_part_of(_spad.Registry)
-class Registry:
+class _Registry:
     """Registry(): the buffers of components, laid out by name (docs/registry.md)."""
 
     def __repr__(self):
@@ -756,7 +758,7 @@ class Block(_spad.Block):
     barriers_in_arena=False, threads=0): the buffers of one thread block."""
 
     @contextmanager
-    def region(self, kind="serial"):
+    def region(self, kind: str = "serial") -> Iterator[Self]:
         """A loop or branch: serial, parallel, branch or concurrent."""
         self.enter(kind)
         try:
@@ -764,11 +766,11 @@ class Block(_spad.Block):
         finally:
             self.leave()
 
-    def report(self, title=None):
+    def report(self, title: str | None = None) -> Report:
         """A Report of the plan."""
         return self.trace().report(title)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         try:
             return self.report().light()
         except _spad.Error:
@@ -776,201 +778,3 @@ class Block(_spad.Block):
 
     def __repr__(self):
         return f"<spad.Block on {self.target.name} of {len(self)} buffers>"
-
-
-# ---- devices ---------------------------------------------------------------------------------------
-
-
-@_part_of(_spad.Device)
-class Device:
-    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N, opencl:N,
-    ascend:N (or npu:N) or neuron:N."""
-
-    def __repr__(self):
-        return f"<spad.Device {self.name}: {self.about}>"
-
-
-@_part_of(_spad.Buffer)
-class Buffer:
-    """A typed, shaped piece of the memory of a device. As a with block it is freed at the end.
-
-    Host buffers speak the buffer protocol and DLPack, CUDA buffers DLPack and
-    __cuda_array_interface__.
-    """
-
-    def __enter__(self):
-        if self.freed:
-            raise _spad.StateError("the buffer was freed before")
-        return self
-
-    def __exit__(self, *unused):
-        if not self.freed:
-            self.free()
-
-    def __dlpack_device__(self):
-        """(1, 0) for the host, (2, N) for cuda:N."""
-        name = self.device.name
-        if name == "host":
-            return 1, 0
-        if name.startswith("cuda:"):
-            return 2, int(name[5:])
-        raise BufferError(f"DLPack cannot carry memory of {name}")
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """The bytes for another library, without a copy; as long as it has them, free() is
-        refused. Work on streams of ours is done first, unless stream is -1."""
-        where = self.__dlpack_device__()
-        if copy or dl_device not in (None, where):
-            raise BufferError("a copy was asked for; copy the buffer first")
-        if where[0] == 2 and stream != -1 and self.nbytes:
-            self.read(0, 1)
-        return _spad.to_dlpack(self, *where, max_version is not None and max_version[0] >= 1)
-
-    @property
-    def __cuda_array_interface__(self):
-        """Version 3 of the interface; only CUDA buffers in global memory have it."""
-        if not self.device.name.startswith("cuda:") or self.scope != "global":
-            raise AttributeError("the buffer is not in global memory of a CUDA device")
-        if self.nbytes:
-            self.read(0, 1)  # what our streams do with it is done
-        size = _spad.dtype_bytes(self.dtype)
-        kind = {"e": "f", "f": "f", "d": "f", "b": "i", "h": "i", "i": "i", "q": "i",
-                "?": "b"}.get(self.format, "u")
-        return {"shape": self.shape, "typestr": f"{'|' if size == 1 else '<'}{kind}{size}",
-                "data": (self.address, False), "version": 3, "strides": None, "stream": None}
-
-    def __repr__(self):
-        if self.freed:
-            return "<spad.Buffer, freed>"
-        return (f"<spad.Buffer {self.name or '(unnamed)'}: {self.shape} {self.dtype} on "
-                f"{self.device.name}>")
-
-
-@_part_of(_spad.Workspace)
-class Workspace:
-    """Workspace(device, bytes, scope='global', name=None): bytes that the phases of a computation
-    use in turn. As a with block it is closed at the end."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.close()
-
-    def __repr__(self):
-        return f"<spad.Workspace of {self.bytes} B: {self.used} B used, {self.peak} B at most>"
-
-
-class Stream(_spad.Stream):
-    """Stream(device): an order of work. As a with block it is closed at the end."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.close()
-
-    def __repr__(self):
-        return f"<spad.Stream on {self.device.name}>"
-
-
-class Log(_spad.Log):
-    """A log of allocations in the format of RMM's logging adaptor; a sequence of its rows.
-    Log.parse(text), Log.load(path), Log.from_snapshot(snapshot)."""
-
-    names = None  # of its allocations, by number; None: the log has none
-
-    @classmethod
-    def load(cls, path, device=None):
-        """The log in a file: of RMM as CSV, or a pickled memory snapshot of PyTorch, of which
-        device says the number of the device. A pickle is read as plain data."""
-        content, name = _read_bytes(path, _ROWS_MIB)
-        head = content.read(1)
-        content.seek(0)
-        if head == b"\x80":  # every pickle since protocol 2 begins so, and no text does
-            return cls.from_snapshot(content.read(), device, name)
-        return cls.parse(content.read().decode("utf-8"), name)
-
-    @classmethod
-    def from_snapshot(cls, snapshot, device=None, file="<snapshot>"):
-        """The log of a memory snapshot of PyTorch: the dict of torch.cuda.memory._snapshot(), or
-        the bytes of its pickle. device: the number of the device, if there are several."""
-        from . import _snapshot  # here, because few programs need it
-
-        if isinstance(snapshot, (bytes, bytearray, memoryview)):
-            snapshot = _snapshot.unpickle(bytes(snapshot), file)
-        text, names = _snapshot.read(snapshot, device, file)
-        log = cls.parse(text, file)
-        log.names = tuple(names)
-        return log
-
-    def _lives(self):
-        """Begin, end, address, bytes, name and stream of every allocation; end None: not freed."""
-        lives = []
-        for time, row in enumerate(self):
-            number = row["allocation"]
-            if number is None:
-                continue
-            if row["action"] == "allocate":
-                name = None if self.names is None else self.names[number]
-                lives.append([time, None, row["address"], row["bytes"], name, row["stream"]])
-            else:
-                lives[number][1] = time
-        return lives
-
-    def plan(self, capacity=None, alignment=1):
-        """A Plan of the allocations: their sizes, and the rows between which they live."""
-        lives, plan = self._lives(), Plan(capacity=capacity)
-        plan.add_many([life[0] for life in lives],
-                      [len(self) if life[1] is None else life[1] for life in lives],
-                      [life[3] for life in lives], alignment=[alignment] * len(lives),
-                      names=_distinct(life[4] for life in lives))
-        return plan
-
-    def report(self, title="log"):
-        """A Report of the blocks over time."""
-        lives = self._lives()
-        low = min((life[2] for life in lives), default=0)
-        top = max((life[2] + life[3] for life in lives), default=1)
-        chip = Target.parse(f"target log\nspace memory {{ bytes {max(top - low, 1)} }}\n", "<log>")
-        report = Report(chip, title, "row")
-        if self.names is None:
-            report.add_log(self)
-            return report
-        for number, (begin, end, address, size, name, stream) in enumerate(lives):
-            report.add_box(name or f"stream {stream}[{number}]", begin,
-                           len(self) if end is None else end, address - low, size)
-        return report
-
-    def _repr_html_(self):
-        return self.report().light()
-
-    def __repr__(self):
-        return f"<spad.Log of {len(self)} rows, {self.allocations} allocations>"
-
-
-def torch_library():
-    """The path of the library that PyTorch's pluggable CUDA allocator loads, to take its memory
-    from our pool:
-
-        allocator = torch.cuda.memory.CUDAPluggableAllocator(
-            spad.torch_library(), "spad_torch_alloc", "spad_torch_free")
-        torch.cuda.memory.change_current_allocator(allocator)   # before the first tensor
-
-    torch_stats(device) has what it took."""
-    return _spad.__file__
-
-
-def replay(log, device="host", scope="global"):
-    """Makes the calls of a log (a Log, or the path of one: of RMM or of PyTorch) again, on the pool of a device or on a
-    Memory: how long they take, and what does not fit."""
-    if not isinstance(log, _spad.Log):
-        log = Log.load(log)
-    if not isinstance(device, (_spad.Device, Memory)):
-        device = Device(device)
-    return log.replay(device if isinstance(device, Memory) else device.pool(scope))
-
-
-def devices():
-    """The devices of this machine, and why others are absent."""
-    return _data(_spad.devices_json())

@@ -11,8 +11,17 @@ Planner is the same with options, and keeps what it planned for a report. Nothin
 ExecuTorch, apart from the comparison with its greedy algorithm.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from . import _spad
 from .arena import Arena, Model, fault, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+    from .core import Report
 
 DEFAULT_MEMORY = 1  # as ExecuTorch has it: 0 is for constants
 SECONDS = 5
@@ -23,7 +32,7 @@ class Place:
 
     __slots__ = ("mem_id", "mem_obj_id", "mem_offset")
 
-    def __init__(self, mem_id, mem_offset):
+    def __init__(self, mem_id: int, mem_offset: int) -> None:
         # One object for the whole memory: ExecuTorch's verifier wants the same number for all specs
         # that share bytes, and any two may.
         self.mem_id, self.mem_obj_id, self.mem_offset = mem_id, 0, mem_offset
@@ -32,15 +41,15 @@ class Place:
         return f"<memory {self.mem_id}, offset {self.mem_offset}>"
 
 
-class Sizes(list):
+class Sizes(list[int]):
     """The bytes of every memory, as a pass wants them; with spec_dict and bufsizes, as a suite does."""
 
-    def __init__(self, bufsizes, spec_dict):
+    def __init__(self, bufsizes: Iterable[int], spec_dict: dict[Any, Place]) -> None:
         super().__init__(bufsizes)
         self.spec_dict = spec_dict
 
     @property
-    def bufsizes(self):
+    def bufsizes(self) -> list[int]:
         return list(self)
 
 
@@ -187,14 +196,18 @@ class Planner:
     why. compare: also run ExecuTorch's greedy algorithm, for the report. models: what was planned, one
     spad.arena.Model for every graph; text() and report() show it."""
 
+    capacities: dict[int, int]
+
     __name__ = "spad"  # a suite names its algorithms
 
-    def __init__(self, timeout=SECONDS, threads=1, seed=1, capacities=None, compare=True):
+    def __init__(self, timeout: float | None = SECONDS, threads: int = 1, seed: int = 1,
+                 capacities: Mapping[int, int] | None = None, compare: bool = True) -> None:
         self.timeout, self.threads, self.seed = timeout, threads, seed
         self.capacities, self.compare = dict(capacities or {}), compare
-        self.models = []
+        self.models: list[Model] = []
 
-    def __call__(self, alignment, specs, graph_module, graph_signature=None, extra_padding=0):
+    def __call__(self, alignment: int, specs: Iterable[Any], graph_module: Any, graph_signature: Any = None,
+                 extra_padding: int = 0) -> Sizes:
         specs = list(specs)
         problem = _Problem(alignment, specs, graph_module, extra_padding, self.capacities)
         arenas = [problem.arenas[mem_id] for mem_id in sorted(problem.arenas)]
@@ -209,11 +222,11 @@ class Planner:
         self.models.append(Model("ExecuTorch", getattr(graph_module, "_name", None) or name, arenas))
         return sizes
 
-    def text(self):
+    def text(self) -> str:
         """Bytes, proof and the peak of everything that was planned."""
         return "".join(model.text() for model in self.models)
 
-    def report(self, title=None):
+    def report(self, title: str | None = None) -> Report:
         """The picture of the largest arena that was planned."""
         if not self.models:
             raise _spad.StateError("nothing has been planned yet")
@@ -221,7 +234,8 @@ class Planner:
         return Model("ExecuTorch", "ExecuTorch", arenas).report(title)
 
 
-def plan(alignment, specs, graph_module, graph_signature=None, extra_padding=0):
+def plan(alignment: int, specs: Iterable[Any], graph_module: Any, graph_signature: Any = None,
+         extra_padding: int = 0) -> Sizes:
     """A memory-planning algorithm for MemoryPlanningPass: the fewest bytes, proved in nearly all
     cases within milliseconds."""
     return Planner(compare=False)(alignment, specs, graph_module, graph_signature, extra_padding)

@@ -5,9 +5,17 @@ A value lives from the node that writes it to the last one that reads it; inputs
 node on, outputs to the last.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._spad import reorder as reorder_graph
 from ._views import Views
 from .arena import Arena, fault, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from typing import Any
 
 FIELDS = ("name", "inputs", "outputs", "in_place", "views")
 
@@ -127,8 +135,10 @@ def _add_views(arena, nodes, numbers, owned):
         arena.view(numbers[part], numbers[other], at)
 
 
-def plan(graph, sizes=None, inputs=(), outputs=(), constants=(), alignment=1, capacity=None, timeout=5, seed=1,
-         threads=1, reorder=False, views=True):
+def plan(graph: Iterable[Sequence[Any] | Mapping[str, Any]] | Mapping[str, Any], sizes: Mapping[Any, int] | None = None,
+         inputs: Iterable[Hashable] = (), outputs: Iterable[Hashable] = (), constants: Iterable[Hashable] = (),
+         alignment: int = 1, capacity: int | None = None, timeout: float | None = 5, seed: int = 1, threads: int = 1,
+         reorder: bool = False, views: bool = True) -> Arena:
     """Offsets for the values of a graph; returns a solved spad.arena.Arena.
 
     graph: nodes in the order in which they run, each (name, inputs, outputs), (name, inputs, outputs,

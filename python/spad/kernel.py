@@ -14,12 +14,28 @@ The recorder writes the kernel language (docs/kernel.md) and the library reads i
 is one set of rules; `k.source` is that text. A fault names the line of the with block.
 """
 
+from __future__ import annotations
+
 import sys
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from . import _spad
 from . import core
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from os import PathLike
+    from typing import Any, NoReturn, Self, TypeAlias, Unpack
+    from ._spad import _CheckOptions, _Facts, _Shape, Target
+    from .core import Advice, Analysis, Check, Frontier, Layout, Report, Sim, Tune
+
+    _Number: TypeAlias = "int | Expr"
+    _Numbers: TypeAlias = "int | Expr | Sequence[int | Expr]"
+    _Handles: TypeAlias = "Handle | str | Sequence[Handle | str]"
 
 
 class Expr:
@@ -29,63 +45,63 @@ class Expr:
 
     __slots__ = ("text",)
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self.text = text
 
     def _binary(self, op, other, swap=False):
         left, right = (other, self) if swap else (self, other)
         return Expr(f"({_number(left)} {op} {_number(right)})")
 
-    def __add__(self, other):
+    def __add__(self, other: _Number) -> Expr:
         return self._binary("+", other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: _Number) -> Expr:
         return self._binary("+", other, True)
 
-    def __sub__(self, other):
+    def __sub__(self, other: _Number) -> Expr:
         return self._binary("-", other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: _Number) -> Expr:
         return self._binary("-", other, True)
 
-    def __mul__(self, other):
+    def __mul__(self, other: _Number) -> Expr:
         return self._binary("*", other)
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: _Number) -> Expr:
         return self._binary("/", other)
 
-    def __mod__(self, other):
+    def __mod__(self, other: _Number) -> Expr:
         return self._binary("%", other)
 
-    def __neg__(self):
+    def __neg__(self) -> Expr:
         return Expr(f"(-{self.text})")
 
     def _compare(self, relation, other):
         return Condition(f"{self.text} {relation} {_number(other)}")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         return self._compare("==", other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
         return self._compare("!=", other)
 
-    def __lt__(self, other):
+    def __lt__(self, other: _Number) -> Condition:
         return self._compare("<", other)
 
-    def __le__(self, other):
+    def __le__(self, other: _Number) -> Condition:
         return self._compare("<=", other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: _Number) -> Condition:
         return self._compare(">", other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: _Number) -> Condition:
         return self._compare(">=", other)
 
-    __hash__ = None
+    __hash__: None = None
 
-    def __bool__(self):
+    def __bool__(self) -> NoReturn:
         raise TypeError(f"'{self.text}' has no value while the kernel is recorded; for a branch of "
                         f"the kernel write `with k.when({self.text} != 0):`")
 
@@ -100,10 +116,10 @@ class Condition:
 
     __slots__ = ("text",)
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self.text = text
 
-    def __and__(self, other):
+    def __and__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
         for side in (self, other):
@@ -112,20 +128,20 @@ class Condition:
                                 f"parentheses in conditions; write (a & c) | (b & c)")
         return Condition(f"{self.text} and {other.text}")
 
-    def __or__(self, other):
+    def __or__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
         return Condition(f"{self.text} or {other.text}")
 
-    def __bool__(self):
+    def __bool__(self) -> NoReturn:
         raise TypeError(f"'{self.text}' is neither true nor false while the kernel is recorded; for "
                         f"a branch of the kernel write `with k.when(...):` and `k.otherwise()`, with "
                         f"`&` or a comma between comparisons")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> NoReturn:
         return bool(self)
 
-    __hash__ = None
+    __hash__: None = None
 
     def __repr__(self):
         return self.text
@@ -208,22 +224,22 @@ class Handle:
 
     __slots__ = ("text", "_indexed")
 
-    def __init__(self, text, indexed=False):
+    def __init__(self, text: str, indexed: bool = False) -> None:
         self.text = text
         self._indexed = indexed
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Handle:
         key = key if isinstance(key, tuple) else (key,)
         if not self._indexed and not any(isinstance(k, slice) for k in key):
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
-    def moving(self, count):
+    def moving(self, count: _Number) -> Handle:
         """The same part, of which an access that may touch it moves `count` bytes."""
         return Handle(f"{self.text} moves {_number(count)}", True)
 
-    __iter__ = None  # an index is an expression, so Python would iterate forever
-    __contains__ = None
+    __iter__: None = None  # an index is an expression, so Python would iterate forever
+    __contains__: None = None
 
     def __repr__(self):
         return self.text
@@ -253,47 +269,51 @@ def _handle(thing):
     return thing
 
 
-@core._part_of(_spad.Kernel)
 class _Finished:
     """A kernel that was read: what the C part hands out (Layout.kernel, Tune.chosen ...). A Kernel has
     these methods, too."""
 
-    def walk(self, agent="all", layout=None, trace=None):
+    def walk(self, agent: str | int = "all", layout: Layout | bool | None = None,
+             trace: _spad.Trace | None = None) -> _spad.Walk:
         """The events of a run in program order, a dict each: an iterator, which holds nothing of
         what has been. agent: a name, a number or "all"; layout: where planned tensors are (True
         plans first); trace: where scoped managers log."""
         made = core._kernel_in(self)
         return _spad.walk(made, agent, _spad.layout(made) if layout is True else layout, trace)
 
-    def analyse(self, skip=(), **options):
+    def analyse(self, skip: Iterable[str] = (), **options: Any) -> Analysis:
         """spad.analyse of this kernel."""
         return core.analyse(self, skip, **options)
 
-    def check(self, layout=None, **options):
+    def check(self, layout: Layout | bool | None = None, **options: Unpack[_CheckOptions]) -> Check:
         """spad.check of this kernel."""
         return core.check(self, layout, **options)
 
-    def layout(self, timeout=None, seed=0, threads=1, progress=None):
+    def layout(self, timeout: float | None = None, seed: int = 0, threads: int = 1,
+               progress: Callable[[_Facts], Any] | None = None) -> Layout:
         """spad.layout of this kernel."""
         return core.layout(self, timeout, seed, threads, progress)
 
-    def sim(self, layout=None, **options):
+    def sim(self, layout: Layout | bool | None = None, **options: Any) -> Sim:
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
 
-    def advise(self, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+    def advise(self, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0, timeout: float | None = None,
+               steps: bool = False) -> Advice:
         """spad.advise of this kernel."""
         return core.advise(self, skip, depth_most, trials_most, timeout, steps)
 
-    def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False, progress=None):
+    def tune(self, depth_most: int = 0, exhaustive_most: int = 0, timeout: float | None = None, steps: bool = False,
+             progress: Callable[[_Facts], Any] | None = None) -> Tune:
         """spad.tune of this kernel."""
         return core.tune(self, depth_most, exhaustive_most, timeout, steps, progress)
 
-    def frontier(self, release=False, timeout=None, steps=False, seed=0):
+    def frontier(self, release: bool = False, timeout: float | None = None, steps: bool = False,
+                 seed: int = 0) -> Frontier:
         """spad.frontier of this kernel."""
         return core.frontier(self, release, timeout, steps, seed)
 
-    def report(self, timed=True):
+    def report(self, timed: bool = True) -> Report:
         """A Report with places, findings and, unless timed is False, the times of the
         simulation."""
         return core.analyse(self, () if timed else ("sim",)).report()
@@ -305,14 +325,22 @@ class _Finished:
         return f"<spad.Kernel {self.name} on {self.target.name}>"
 
 
-class Kernel:
+core._part_of(_spad.Kernel)(_Finished)
+
+
+def _fact(name: str, doc: str) -> Any:
+    """A property of a kernel that is known once it is finished."""
+    return property(lambda self: getattr(self._finished(), name), doc=doc)
+
+
+class Kernel(_Finished):
     """Kernel(target, name="kernel", about=""): a kernel that is recorded in a with block.
 
     Kernel.parse(text) and Kernel.load(path) read one. Afterwards: check(), layout(), sim(),
     tune(), report(), reshape(), and the fields name, target, params, tensors, source.
     """
 
-    def __init__(self, target, name="kernel", about=""):
+    def __init__(self, target: Target | str, name: str = "kernel", about: str = "") -> None:
         self._c = None
         self._chip = target if isinstance(target, _spad.Target) else core.Target(target)
         self._lines = [f"kernel {_name(name)} on {_quoted(self._chip.name)}"
@@ -331,17 +359,20 @@ class Kernel:
         return kernel
 
     @classmethod
-    def parse(cls, text, file="<kernel>", defines=None, rings=None, target=None):
+    def parse(cls, text: str, file: str = "<kernel>", defines: Mapping[str, int] | None = None,
+              rings: Mapping[str, int] | None = None, target: Target | str | None = None) -> Self:
         """A kernel from its text."""
         return cls._of(_spad.Kernel.parse(text, file, defines, rings, target))
 
     @classmethod
-    def read_ttgir(cls, text, file="<ttgir>", defines=None, target=None):
+    def read_ttgir(cls, text: str, file: str = "<ttgir>", defines: Mapping[str, int] | None = None,
+                   target: Target | str | None = None) -> Self:
         """A kernel from TTGIR, as Triton prints it; spad.triton.load has more."""
         return cls._of(_spad.Kernel.read_ttgir(text, file, defines, None, target)[0])
 
     @classmethod
-    def load(cls, path, defines=None, rings=None, target=None):
+    def load(cls, path: str | PathLike[str], defines: Mapping[str, int] | None = None,
+             rings: Mapping[str, int] | None = None, target: Target | str | None = None) -> Self:
         """A kernel from a file: kernel text, or TTGIR of Triton where the name ends in .ttgir."""
         if str(path).endswith(".ttgir"):
             return cls.read_ttgir(*core._read(path, core._TEXT_MIB), defines, target)
@@ -349,14 +380,15 @@ class Kernel:
 
     # ---- recording --------------------------------------------------------------------
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: types.TracebackType | None) -> None:
         if kind is None:
             self.finish()
 
-    def finish(self):
+    def finish(self) -> Self:
         """Reads what was recorded; the end of the with block does it."""
         if self._c is not None:
             return self
@@ -370,18 +402,18 @@ class Kernel:
             raise
         return self
 
-    def place(self, line):
+    def place(self, line: int) -> tuple[str, int] | None:
         """(file, line) of the Python statement that recorded a line of the kernel, or None."""
         if self._places is None or not 0 < line <= len(self._places):
             return None
         return self._places[line - 1]
 
-    def _finished(self):
+    def _finished(self) -> _spad.Kernel:
         if self._c is None:
             raise _spad.StateError("the kernel is still being recorded")
         return self._c
 
-    def line(self, text):
+    def line(self, text: str) -> None:
         """Records statements as text."""
         if self._c is not None:
             raise _spad.StateError("the kernel is finished")
@@ -402,13 +434,14 @@ class Kernel:
             self._depth -= 1
         self.line("}")
 
-    def param(self, name, value, any=False):
+    def param(self, name: str, value: _Number, any: bool = False) -> Expr:
         """A number that can be replaced later. any: it is not known before the kernel runs, and a
         check proves all values or nothing."""
         self.line(f"param {_name(name)} = {_number(value)}{' any' if any else ''}")
         return Expr(name)
 
-    def unknown(self, name, least=0, end=2, count=None, values=None):
+    def unknown(self, name: str, least: _Number = 0, end: _Number = 2, count: _Number | None = None,
+                values: Iterable[_Number] | None = None) -> Any:
         """Values that only the data decides, from least up to end, which is not one: a check looks at
         all of them. Gives a number, or with count an array of them; values: what is taken for
         them elsewhere."""
@@ -417,9 +450,13 @@ class Kernel:
         self.line(f"unknown {_name(name)}{size} in {_number(least)}..{_number(end)}{given}")
         return Expr(name) if count is None else _Unknown(name)
 
-    def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
-               bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None, near=None, cached=None, pieces=None, like=None):
+    def tensor(self, name: str, space: str, dtype: Any, shape: _Shape, blocks: _Numbers | None = None,
+               ring: _Numbers | None = None, at: _Number | None = None, mod: Mapping[str, Any] | None = None,
+               lane: _Number | None = None, bank: _Number | None = None, step: _Number | None = None,
+               align: int | None = None, stack: bool = False, heap: bool = False, alias: Any = None,
+               input: bool = False, output: bool = False, persistent: bool = False, reused: _Number | None = None,
+               near: _Number | None = None, cached: tuple[_Number, _Number] | None = None,
+               pieces: _Number | None = None, like: Any = None) -> Handle:
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start). cached: (n, m), the last n of m tiles in a
         row are in a cache; pieces: bytes that a thread accesses at a time. like: a tensor in an earlier instance of the
@@ -458,23 +495,37 @@ class Kernel:
         self.line(text)
         return Handle(name)
 
-    def grid(self, blocks):
+    def grid(self, blocks: _Number) -> None:
         """How many blocks the grid has, of which the kernel describes one."""
         self.line(f"grid {_number(blocks)}")
 
-    def assume(self, text):
+    def threads(self, threads: _Number, registers: _Number | None = None) -> None:
+        """How many threads the main program has, which are those of a block, and how many registers each of them
+        is limited to."""
+        self.line(f"threads {_number(threads)}" + ("" if registers is None else f" registers {_number(registers)}"))
+
+    def assume(self, text: str) -> None:
         """What a proof about the kernel rests on, as a clause: "the loop in line 7 has 3 rounds"."""
         self.line(f"assume {_quoted(text)}")
 
-    def cluster(self, blocks):
+    def undecided(self, text: str) -> None:
+        """Why a check may find errors, but proves nothing: "data decides the branch in line 7"."""
+        self.line(f"undecided {_quoted(text)}")
+
+    def uncounted(self, text: str) -> None:
+        """Work that no statement stands for: its simulated time leaves it out, and says so."""
+        self.line(f"uncounted {_quoted(text)}")
+
+    def cluster(self, blocks: _Number) -> None:
         """The agents are those of several blocks of a cluster."""
         self.line(f"cluster {_number(blocks)}")
 
-    def region(self, space, lower, upper, behaviour="exact"):
+    def region(self, space: str, lower: _Number, upper: _Number, behaviour: str = "exact") -> None:
         """The bytes that the scoped manager of a space works on."""
         self.line(f"region {_space(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
 
-    def unit(self, name, engine, order="free", proxy=False, fence=None):
+    def unit(self, name: str, engine: str, order: str = "free", proxy: bool = False,
+             fence: str | None = None) -> Handle:
         """A unit that runs operations on its own after they were issued. fence: a fence of the target that
         its operations need, such as "wgmma"."""
         needs = "" if fence is None else f" fence {_known(fence)}"
@@ -486,26 +537,28 @@ class Kernel:
         self.line(f"{word} {_name(name)}" + (f"[{_numbers(dims)}]" if dims is not None else "") + tail)
         return Handle(name)
 
-    def barrier(self, name, count, dims=None):
+    def barrier(self, name: str, count: _Number, dims: _Numbers | None = None) -> Handle:
         """All contributions come before every sync returns."""
         return self._object("barrier", name, dims, f" count {_number(count)}")
 
-    def mbarrier(self, name, count, dims=None, at=None, each_block=False):
+    def mbarrier(self, name: str, count: _Number, dims: _Numbers | None = None, at: _Number | None = None,
+                 each_block: bool = False) -> Handle:
         """A barrier with phases, which may expect bytes. at: its byte in shared memory. each_block: the first of dims
         counts the blocks of the cluster, and each has its own, at the same bytes."""
         place = ("" if at is None else f" at {_number(at)}") + (" each block" if each_block else "")
         return self._object("mbarrier", name, dims, f" count {_number(count)}{place}")
 
-    def counter(self, name, value=0, dims=None):
+    def counter(self, name: str, value: _Number = 0, dims: _Numbers | None = None) -> Handle:
         """A semaphore."""
         return self._object("counter", name, dims, f" = {_number(value)}")
 
-    def group(self, name):
+    def group(self, name: str) -> Handle:
         """Bundles of operations that are waited for together."""
         return self._object("group", name, None, "")
 
     @contextmanager
-    def loop(self, name, begin, end=None, parallel=False, step=1):
+    def loop(self, name: str, begin: _Number, end: _Number | None = None, parallel: bool = False,
+             step: _Number = 1) -> Iterator[Expr]:
         """for name in begin..end; loop(name, n) starts at 0. Gives the variable. Bounds may have
         variables of loops around; a negative step runs from end - 1 down to begin."""
         if end is None:
@@ -515,18 +568,18 @@ class Kernel:
         with self._body(head + (" parallel" if parallel else "")):
             yield Expr(name)
 
-    def cursor(self, stage, phase, count):
+    def cursor(self, stage: str, phase: str, count: _Number) -> tuple[Expr, Expr]:
         """A position in a ring of `count` stages, at stage 0 of phase 0. Gives stage and phase as
         numbers; `k.advance(stage)` moves it on."""
         self.line(f"cursor {_name(stage)}, {_name(phase)} mod {_number(count)}")
         return Expr(stage), Expr(phase)
 
-    def advance(self, stage, by=1):
+    def advance(self, stage: Expr, by: _Number = 1) -> None:
         """On to the next stage of a cursor, or `by` stages on."""
         tail = "" if isinstance(by, int) and by == 1 else f" by {_number(by)}"
         self.line(f"advance {_number(stage)}{tail}")
 
-    def when(self, *conditions):
+    def when(self, *conditions: Condition) -> AbstractContextManager[None]:
         """An if; all conditions, which are comparisons of expressions, must hold."""
         for condition in conditions:
             if not isinstance(condition, Condition):
@@ -539,15 +592,15 @@ class Kernel:
             all_hold = all_hold & condition
         return self._body("if " + all_hold.text)
 
-    def min(self, first, *others):
+    def min(self, first: _Number, *others: _Number) -> Expr:
         """The smallest of several numbers of the kernel."""
         return _chosen("min", first, others)
 
-    def max(self, first, *others):
+    def max(self, first: _Number, *others: _Number) -> Expr:
         """The largest of several numbers of the kernel."""
         return _chosen("max", first, others)
 
-    def otherwise(self):
+    def otherwise(self) -> AbstractContextManager[None]:
         """The else of the `when` that was closed just now."""
         if not self._lines[-1].endswith("}"):
             raise _spad.StateError("there is no `when` in front of this")
@@ -555,29 +608,33 @@ class Kernel:
         self._places.pop()
         return self._body("} else")
 
-    def scope(self, name, sections=None):
+    def scope(self, name: str, sections: _Number | None = None) -> AbstractContextManager[None]:
         """A scope of every scoped manager."""
         tail = "" if sections is None else f" sections {_number(sections)}"
         return self._body(f"scope {_name(name)}{tail}")
 
-    def agent(self, name, threads=None, registers=None):
+    def agent(self, name: str, threads: _Number | None = None,
+              registers: _Number | None = None) -> AbstractContextManager[None]:
         """A part that runs beside the other agents; how many threads it has, and how many
         registers each of them is limited to."""
         tail = "" if threads is None else f" of {_number(threads)} threads"
         tail += "" if registers is None else f" registers {_number(registers)}"
         return self._body(f"agent {_name(name)}{tail}")
 
-    def leave(self):
+    def leave(self) -> None:
         """A break: ends the innermost loop of the kernel."""
         self.line("break")
 
-    def next_section(self):
+    def next_section(self) -> None:
         """On to the next section of the innermost scope."""
         self.line("next section")
 
-    def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False,
-           latency_cycles=None, latency_ns=None, work=None, may_read=(), may_write=(), may_update=()):
+    def op(self, runner: str, name: str, reads: _Handles = (), writes: _Handles = (), updates: _Handles = (),
+           group: Handle | None = None, delivers: Handle | None = None, arrives: Handle | None = None,
+           signals: Handle | None = None, cycles: _Number | None = None, ns: _Number | None = None, adds: _Handles = (),
+           elected: bool = False, latency_cycles: _Number | None = None, latency_ns: _Number | None = None,
+           work: Mapping[str, _Number] | None = None, may_read: _Handles = (), may_write: _Handles = (),
+           may_update: _Handles = ()) -> None:
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
         elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}.
         may_read and so on: where only the device knows which bytes of a part are accessed;
@@ -604,7 +661,7 @@ class Kernel:
             text += " work " + ", ".join(f"{_number(n)} {_name(kind)}" for kind, n in work.items())
         self.line(text)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name in self.__dict__.get("_runners", ()):
             return partial(self.op, name)
         raise AttributeError(f"'{type(self).__name__}' has no engine, unit or attribute '{name}'")
@@ -616,31 +673,33 @@ class Kernel:
         self.line(f"{word} {_handle(thing).text}" + "".join(
             f" {key} {_number(value)}" for key, value in clauses.items() if value is not None) + last)
 
-    def alloc(self, tile):
+    def alloc(self, tile: Any) -> None:
         """A tile, or a whole tensor, becomes alive."""
         self._about("alloc", tile)
 
-    def free(self, tile):
+    def free(self, tile: Any) -> None:
         """The reverse."""
         self._about("free", tile)
 
-    def sync(self, barrier, by=None):
+    def sync(self, barrier: Handle, by: _Number | None = None) -> None:
         """Contributes to a barrier and waits."""
         self._about("sync", barrier, by=by)
 
-    def arrive(self, barrier, by=None, expect=None, elected=False):
+    def arrive(self, barrier: Handle, by: _Number | None = None, expect: _Number | None = None,
+               elected: bool = False) -> None:
         """Contributes without waiting. elected: one thread of the agent arrives, for itself."""
         self._about("arrive", barrier, " elected" if elected else "", by=by, expect=expect)
 
-    def signal(self, counter, by=None):
+    def signal(self, counter: Handle, by: _Number | None = None) -> None:
         """Adds to a counter."""
         self._about("signal", counter, by=by)
 
-    def take(self, counter, by=None):
+    def take(self, counter: Handle, by: _Number | None = None) -> None:
         """Waits for a counter and takes from it."""
         self._about("take", counter, by=by)
 
-    def wait(self, thing, at_least=None, parity=None, pending=None, next=False, elected=False):
+    def wait(self, thing: Handle, at_least: _Number | None = None, parity: _Number | None = None,
+             pending: _Number | None = None, next: bool = False, elected: bool = False) -> None:
         """Waits for a counter, a phase of an mbarrier, or a group. next: for the phase after the one
         that this agent waited for last. elected: one thread of the agent waits for the phase."""
         last = " elected" if elected else ""
@@ -650,19 +709,19 @@ class Kernel:
             if value is not None:
                 self.line(f"wait {_handle(thing).text} {word} {_number(value)}{last}")
 
-    def init(self, mbarrier, count=None):
+    def init(self, mbarrier: Handle, count: _Number | None = None) -> None:
         """The beginning of an mbarrier's life."""
         self._about("init", mbarrier, count=count)
 
-    def commit(self, group):
+    def commit(self, group: Handle) -> None:
         """Closes a bundle of operations."""
         self._about("commit", group)
 
-    def drain(self, unit=None):
+    def drain(self, unit: Handle | None = None) -> None:
         """What was issued before is done before what is issued after."""
         self.line(f"drain {_handle(unit).text if unit is not None else 'all'}")
 
-    def fence(self, kind=None, when=None):
+    def fence(self, kind: str | None = None, when: str | None = None) -> None:
         """A proxy fence for all memory, or a fence of the target by name; when: "before" or "after" threads meet."""
         kind = "" if kind is None else f" {_known(kind)}"
         when = "" if when is None else f" {_name(when)}"
@@ -670,67 +729,55 @@ class Kernel:
 
     # ---- what can be found out --------------------------------------------------------
 
-    name = property(lambda self: self._finished().name, doc="Its name.")
-    about = property(lambda self: self._finished().about, doc="Its line of text.")
-    target = property(lambda self: self._finished().target, doc="Its chip.")
-    params = property(lambda self: self._finished().params, doc="Parameters and their values.")
-    tensors = property(lambda self: self._finished().tensors, doc="Its tensors, a dict each.")
-    source = property(lambda self: self._finished().source, doc="The text it was read from.")
-    file = property(lambda self: self._finished().file, doc="The file it was read from.")
-    is_implicit = property(lambda self: self._finished().is_implicit,
-                           doc="Are dependencies left to the compiler?")
-    regions = property(lambda self: self._finished().regions,
-                       doc="The regions of scoped managers, a dict each.")
-    units = property(lambda self: self._finished().units, doc="Units, a dict each.")
-    syncs = property(lambda self: self._finished().syncs,
-                     doc="Barriers, counters, mbarriers and groups, a dict each.")
-    agents = property(lambda self: self._finished().agents,
-                      doc="The main program and the agents, a dict each.")
-    loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
-    unknowns = property(lambda self: self._finished().unknowns,
-                        doc="Its unknown values, a dict each.")
-    sources = property(lambda self: self._finished().sources,
-                       doc="Lines of the program that it was made from, a dict each.")
-    cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
-    statements = property(lambda self: self._finished().statements,
-                          doc="Its statements in the order of the text, a dict each.")
+    name: str = _fact("name", "Its name.")
+    about: str = _fact("about", "Its line of text.")
+    target: _spad.Target = _fact("target", "Its chip.")
+    params: dict[str, int] = _fact("params", "Parameters and their values.")
+    tensors: list[_Facts] = _fact("tensors", "Its tensors, a dict each.")
+    source: str | None = _fact("source", "The text it was read from.")
+    file: str | None = _fact("file", "The file it was read from.")
+    is_implicit: bool = _fact("is_implicit", "Are dependencies left to the compiler?")
+    regions: list[_Facts] = _fact("regions", "The regions of scoped managers, a dict each.")
+    units: list[_Facts] = _fact("units", "Units, a dict each.")
+    syncs: list[_Facts] = _fact("syncs", "Barriers, counters, mbarriers and groups, a dict each.")
+    agents: list[_Facts] = _fact("agents", "The main program and the agents, a dict each.")
+    loops: list[_Facts] = _fact("loops", "Its loops, a dict each.")
+    unknowns: list[_Facts] = _fact("unknowns", "Its unknown values, a dict each.")
+    sources: list[_Facts] = _fact("sources", "Lines of the program that it was made from, a dict each.")
+    cursors: list[_Facts] = _fact("cursors", "Its cursors, a dict each.")
+    statements: list[_Facts] = _fact("statements", "Its statements in the order of the text, a dict each.")
 
-    def text(self):
+    def text(self) -> str:
         """The kernel as text, with the parameters that hold."""
         return self._finished().text()
 
-    def fold(self):
+    def fold(self) -> Kernel:
         """The kernel with the loops of a straight one found again; the same operations in the same
         order. This kernel itself where nothing repeats."""
         made = self._finished().fold()
         return self if made is None else Kernel._of(made)
 
-    def trace(self):
+    def trace(self) -> _spad.Trace:
         """What a run allocates, as a Trace."""
         return self._finished().trace()
 
-    walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
-    analyse = _spad.Kernel.analyse
-    sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
-    advise, frontier = _spad.Kernel.advise, _spad.Kernel.frontier
-
-    def release(self):
+    def release(self) -> Kernel:
         """The same kernel without the addresses of its tensors on chip."""
         return Kernel._of(self._finished().release())
 
-    def reshape(self, defines=None, rings=None):
+    def reshape(self, defines: Mapping[str, int] | None = None, rings: Mapping[str, int] | None = None) -> Kernel:
         """The same kernel with other parameters and ring depths."""
         return Kernel._of(self._finished().reshape(defines, rings))
 
-    def hoist(self, tensor, tiles):
+    def hoist(self, tensor: str, tiles: int) -> Kernel:
         """The same kernel with a tensor that is declared in a loop declared in front of it, with
         that many tiles by turns: what tune() names in data["hoists"]."""
         return Kernel._of(self._finished().hoist(tensor, tiles))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _again, (self.text(), self.target.text())
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         return self.report().light() if self._c is not None else None
 
     def __repr__(self):
@@ -739,6 +786,6 @@ class Kernel:
         return f"<spad.Kernel {self.name} on {self.target.name}>"
 
 
-def _again(text, target):
+def _again(text: str, target: str) -> Kernel:
     """A kernel from its pickle: its text and that of its chip."""
     return Kernel.parse(text, target=core.Target.parse(target))

@@ -13,11 +13,19 @@ in front of them, and refers to the old tables where they are. Only where a plan
 is there already, its bytes are replaced.
 """
 
+from __future__ import annotations
+
 import struct
+from typing import TYPE_CHECKING
 
 from . import _spad
-from ._files import replace_file
+from ._files import read_most, replace_file
 from .arena import Arena, Model, fault, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+    from typing import Any
 
 NAME = b"OfflineMemoryAllocation"
 IDENTIFIER = b"TFL3"
@@ -137,7 +145,12 @@ class _Tensor:
 class TFLite:
     """The tensors of a .tflite file and their lives. content: its bytes; file: its name."""
 
-    def __init__(self, content, file="<model>"):
+    content: bytes
+    file: str
+    graphs: list[list[Any]]
+    steps: dict[int, str]
+
+    def __init__(self, content: bytes | bytearray | memoryview, file: str = "<model>") -> None:
         self.content, self.file = bytes(content), str(file)
         if len(self.content) > FILE_MOST:
             self.wrong(f"it has {len(self.content)} B; a FlatBuffer has at most {FILE_MOST}")
@@ -145,10 +158,10 @@ class TFLite:
             self.wrong("not a TFLite model: it does not have TFL3 in bytes 4 to 8")
         self.graphs, self.steps = [], {}
         self.tables_read = self.bytes_read = 0
-        self.frozen = None  # why the plan in the file must stay
+        self.frozen: str | None = None  # why the plan in the file must stay
         self._read()
 
-    def wrong(self, message):
+    def wrong(self, message: str) -> None:
         fault(message, self.file)
 
     # ---- reading
@@ -285,7 +298,7 @@ class TFLite:
 
     # ---- planning
 
-    def arena(self):
+    def arena(self) -> Arena:
         """The tensors that a plan places: those in the arena that something creates and uses."""
         arena = Arena("arena", ALIGNMENT, steps=self.steps)
         self.placed = []  # number of a tensor in the file, in the order of the arena
@@ -321,7 +334,7 @@ class TFLite:
         if needed is not None and arena.buffers:
             arena.compare_with("old plan" if self.old else "TFLM", needed)
 
-    def plan(self, arena):
+    def plan(self, arena: Arena) -> list[int]:
         """The offsets for all tensors of the file."""
         offsets = [ONLINE] * self.count
         for number, offset, buffer in zip(self.placed, arena.offsets, arena.buffers):
@@ -332,7 +345,7 @@ class TFLite:
 
     # ---- writing
 
-    def write(self, offsets):
+    def write(self, offsets: Sequence[int]) -> bytes:
         """The bytes of the file with a plan."""
         if len(offsets) != self.count:
             fault(f"{len(offsets)} offsets for {self.count} tensors")
@@ -400,7 +413,7 @@ class TFLite:
         return bytes(builder.Output())
 
 
-def read(content, file="<model>"):
+def read(content: bytes | bytearray | memoryview, file: str = "<model>") -> Model:
     """A spad.arena.Model of the bytes of a .tflite file; model.file is the TFLite."""
     found = TFLite(content, file)
     model = Model("TFLite", file, [found.arena()])
@@ -411,15 +424,15 @@ def read(content, file="<model>"):
     return model
 
 
-def plan(content, file="<model>", timeout=5):
+def plan(content: bytes | bytearray | memoryview, file: str = "<model>", timeout: float | None = 5) -> bytes:
     """The bytes of a .tflite file with an offline plan, from the bytes of one without."""
     model = read(content, file).solve(timeout)
     return model.file.write(model.file.plan(model.arenas[0]))
 
 
-def plan_file(path, output, timeout=5):
+def plan_file(path: str | PathLike[str], output: str | PathLike[str], timeout: float | None = 5) -> Model:
     """Writes the file at path with an offline plan to output; returns the spad.arena.Model."""
     with open(path, "rb") as file:
-        model = read(file.read(), str(path)).solve(timeout)
+        model = read(read_most(file, FILE_MOST), str(path)).solve(timeout)
     replace_file(output, model.file.write(model.file.plan(model.arenas[0])))
     return model

@@ -11,9 +11,16 @@ for any offset. A function in which something else reads a planned tensor (a lib
 as TVM planned it.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from .arena import Arena, Model, fault, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 ALIGNMENT = 64  # TVM's kAllocAlignment
 SECONDS = 5
@@ -186,10 +193,13 @@ class Planner:
     """Planner(timeout=5, alignment=64): replaces the storages of a Relax module. models has what was
     planned; text() shows it."""
 
-    def __init__(self, timeout=SECONDS, alignment=ALIGNMENT):
+    alignment: int
+    models: list[Model]
+
+    def __init__(self, timeout: float | None = SECONDS, alignment: int = ALIGNMENT) -> None:
         self.timeout, self.alignment, self.models = timeout, whole(alignment, "the alignment", 1), []
 
-    def __call__(self, module):
+    def __call__(self, module: Any) -> Any:
         """The module with fewer bytes; it has been through StaticPlanBlockMemory."""
         import tvm
 
@@ -221,11 +231,11 @@ class Planner:
                                                          function.is_pure, function.attrs))
         return changed
 
-    def text(self):
+    def text(self) -> str:
         return "".join(model.text() for model in self.models)
 
 
-def plan_memory(planner=None):
+def plan_memory(planner: Planner | None = None) -> Any:
     """A pass in place of relax.transform.StaticPlanBlockMemory."""
     import tvm
 
@@ -238,7 +248,7 @@ def plan_memory(planner=None):
     return run
 
 
-def pipeline(planner=None, passes=None):
+def pipeline(planner: Planner | None = None, passes: Sequence[Any] | None = None) -> Any:
     """A relax_pipeline for tvm.compile: TVM's own for building, with plan_memory. passes: others before
     memory is planned; the last of them has to leave call_tir rewritten."""
     import tvm

@@ -10,6 +10,8 @@ what differs. Where a real nki.language can be imported, managers make their ten
 elsewhere tensors are light objects with address, shape, dtype, name.
 """
 
+from __future__ import annotations
+
 import difflib
 import enum
 import functools
@@ -19,14 +21,25 @@ import math
 import os
 import sys
 import warnings
+from typing import TYPE_CHECKING
 
 from .. import _spad
 from .. import core
-from .. import _nki_direct as _direct
-from .._nki_direct import (  # noqa: F401
-    CompileError, DirectKernel, Part, Placement, Tile, Value, force_auto_alloc, hbm, kernel,
-    nc_transpose, ndarray, par_dim, private_hbm, psum, sbuf, set_target, shared_hbm, softmax, store,
-    tensor_engine, vector_engine)
+from . import _direct
+from ._direct import (
+    CompileError as CompileError, DirectKernel as DirectKernel, Part as Part, Placement as Placement, Tile as Tile,
+    Value as Value, force_auto_alloc as force_auto_alloc, hbm as hbm, kernel as kernel, nc_transpose as nc_transpose,
+    ndarray as ndarray, par_dim as par_dim, private_hbm as private_hbm, psum as psum, sbuf as sbuf,
+    shared_hbm as shared_hbm, softmax as softmax, store as store, tensor_engine as tensor_engine,
+    vector_engine as vector_engine)
+from . import _chip
+from ._chip import set_target as set_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Self
+    from .._spad import _Shape, Target, Trace
 
 # ---- names of nki.language that callers need -------------------------------------------------
 
@@ -43,7 +56,7 @@ BEHAVIOURS = ("library", "exact", "library_2026_04", "library_later")
 _defaults = {"behaviour": "library"}
 
 
-def set_behaviour(name):
+def set_behaviour(name: str) -> None:
     """The behaviour of managers that are made from now on: library, exact, library_2026_04 or
     library_later."""
     if name not in BEHAVIOURS:
@@ -64,10 +77,10 @@ class _TileSize:
     psum_num_banks = 8
 
     @property
-    def total_available_sbuf_size(self):
+    def total_available_sbuf_size(self) -> int:
         """Bytes of SBUF in a partition: of the chip of set_target(), or of SPAD_NKI_TARGET and
-        SPAD_NKI_USE_RESERVED in the environment."""
-        return _direct.chip().usable("sbuf")
+        SPAD_NKI_USE_RESERVED in the environment; else the 262144 of the manuals."""
+        return _chip.chip().usable("sbuf")
 
 
 tile_size = constants = _TileSize()
@@ -96,22 +109,22 @@ def _loop(name, args, options):
     return range(*args) if real is None else real(*args, **options)
 
 
-def affine_range(*args, **options):
+def affine_range(*args: Any, **options: Any) -> Any:
     """A loop whose iterations do not depend on each other; arguments as of range."""
     return _loop("affine_range", args, options)
 
 
-def sequential_range(*args, **options):
+def sequential_range(*args: Any, **options: Any) -> Any:
     """A loop whose iterations depend on each other."""
     return _loop("sequential_range", args, options)
 
 
-def static_range(*args, **options):
+def static_range(*args: Any, **options: Any) -> Any:
     """A loop that is unrolled."""
     return _loop("static_range", args, options)
 
 
-def jit(func=None, **options):
+def jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
     """@nki.jit: runs the function, collects its tensors and operations, and raises CompileError
     for what the compiler refuses about them. Where there is a real nki its own decorator is
     taken."""
@@ -155,7 +168,7 @@ _KNOWN = {
 class ValidationError(AssertionError):
     """An assertion of the library, with the facts of spad.Error as attributes of `facts`."""
 
-    facts = None
+    facts: _spad.Error | None = None
 
 
 def _kernel_assert(message, facts=None):
@@ -167,7 +180,7 @@ def _kernel_assert(message, facts=None):
     return error
 
 
-def sizeinbytes(dtype):
+def sizeinbytes(dtype: Any) -> int:
     """Bytes of an element; types that the library does not know are refused."""
     try:
         if _spad.dtype_name(dtype) in _KNOWN:
@@ -177,12 +190,12 @@ def sizeinbytes(dtype):
     raise _kernel_assert(f"dtype size unknown! {dtype}")
 
 
-def align_to(value, alignment):
+def align_to(value: Any, alignment: int) -> int:
     """The next multiple of an alignment."""
     return (value + alignment - 1) // alignment * alignment
 
 
-def num_elts(shape):
+def num_elts(shape: Sequence[int]) -> int:
     """The product of the extents."""
     return math.prod(shape)
 
@@ -207,10 +220,10 @@ class Logger:
     """Prints "[LEVEL] [name] message" from a level on; get_logger() also examines the
     environment."""
 
-    def __init__(self, name="SBM", level=INFO):
+    def __init__(self, name: str = "SBM", level: LogLevel = INFO) -> None:
         self.name, self.level = name, level
 
-    def is_enabled_for(self, level):
+    def is_enabled_for(self, level: LogLevel) -> bool:
         return level.value >= self.level.value
 
     def _print(self, level, message):
@@ -218,20 +231,20 @@ class Logger:
             name = f"[{self.name}] " if self.name else ""
             print(f"[{level.name}] {name}{message}")
 
-    def debug(self, message):
+    def debug(self, message: str) -> None:
         self._print(DEBUG, message)
 
-    def info(self, message):
+    def info(self, message: str) -> None:
         self._print(INFO, message)
 
-    def warn(self, message):
+    def warn(self, message: str) -> None:
         self._print(WARN, message)
 
-    def error(self, message):
+    def error(self, message: str) -> None:
         self._print(ERROR, message)
 
 
-def get_logger(name, level=INFO):
+def get_logger(name: str, level: LogLevel = INFO) -> Logger:
     """A logger whose level is that of NKILIB_LOG_LEVEL_<name>, or of NKILIB_LOG_LEVEL, or the
     one that is given."""
     for variable, where in ((f"NKILIB_LOG_LEVEL_{name}", f"log level '{{}}' for {name}"),
@@ -270,26 +283,39 @@ class SbufManager(core.Stack):
     """SbufManager(sb_lower_bound, sb_upper_bound, logger=None, use_auto_alloc=False,
     default_stack_alloc=True): the manager of nki-library's allocator module.
 
-    Beyond it: behaviour ("library", or "exact", "library_2026_04", "library_later"), target,
-    use_reserved, trace (False: keep none), and all that spad.Stack has: scope(), attempt(),
-    live(), overlaps(), mark(), rollback(), report().
+    Its tensors are nl.ndarrays. Where the library breaks its own manual (a misaligned heap tensor,
+    one tensor over another, a name that is not unique, a start partition that the chip does not
+    allow), a strict manager raises an error; strict=False repeats what the library does.
+
+    Beyond it: behaviour ("library", or "exact", "library_2026_04", "library_later"), strict (the
+    default of "library"), target, use_reserved, trace (False: keep none), and all that spad.Stack
+    has: scope(), attempt(), live(), overlaps(), mark(), rollback(), report().
     """
 
-    def __new__(cls, sb_lower_bound, sb_upper_bound, logger=None, use_auto_alloc=False,
-                default_stack_alloc=True, *, behaviour=None, target=None, use_reserved=None,
-                trace=True):
+    logger: Any
+    lower_bound: int
+    upper_bound: int
+
+    def __new__(cls, sb_lower_bound: int, sb_upper_bound: int, logger: Any = None, use_auto_alloc: bool = False,
+                default_stack_alloc: bool = True, *, behaviour: str | None = None, strict: bool | None = None,
+                target: Target | str | None = None, use_reserved: bool | None = None,
+                trace: Trace | bool | None = True) -> Self:
         logger = get_logger("SBM") if logger is None else logger
         language = _nki_language()
         debugs = _is_on(logger, DEBUG)
         if language is not None or debugs:
             cls = _wordy(cls)
-        chip = _direct.chip(target, use_reserved)
+        chip = _chip.chip(target, use_reserved)
         behaviour = behaviour or _defaults["behaviour"]
         manual = behaviour == "library"  # the addresses of the code, the log of the manual
+        if behaviour == "exact" and strict is False:
+            raise _spad.ArgumentError("behaviour='exact' is strict; strict=False is for the "
+                                      "behaviours of the library")
         self = super().__new__(
             cls, chip, "sbuf", sb_lower_bound, sb_upper_bound,
             "library_2026_04" if manual else behaviour, trace or debugs or None,
-            bool(use_auto_alloc), not default_stack_alloc, bool(use_reserved), manual)
+            bool(use_auto_alloc), not default_stack_alloc, bool(use_reserved), manual,
+            manual if strict is None else bool(strict), _direct.StackTensor)
         if behaviour != "exact" and not use_auto_alloc:
             _warn_of_bounds(chip, sb_lower_bound, sb_upper_bound)
         self.logger = logger
@@ -307,27 +333,27 @@ class SbufManager(core.Stack):
         return self
 
     @property
-    def heap(self):
+    def heap(self) -> list[dict[str, Any]]:
         """The heap tensors that are alive, oldest first, as in live()."""
         return sorted((t for t in self.live() if t["mode"] == "heap"), key=lambda t: t["number"])
 
-    def is_default_stack_alloc(self):
+    def is_default_stack_alloc(self) -> bool:
         """Does alloc() use the stack?"""
         return self._default_stack
 
-    def is_default_heap_alloc(self):
+    def is_default_heap_alloc(self) -> bool:
         """Does alloc() use the heap?"""
         return not self._default_stack
 
-    def alloc_hbm(self, shape, dtype, buffer=None, name=None):
+    def alloc_hbm(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None) -> Any:
         """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
-    def set_name_prefix(self, prefix):
+    def set_name_prefix(self, prefix: str) -> None:
         """What the names of later tensors begin with."""
         super().set_name_prefix(prefix)
 
-    def flush_logs(self):
+    def flush_logs(self) -> None:
         """Prints the tree of what is new, a line at a time: to a logger at DEBUG, else where
         print() does, unless the logger is silent at INFO."""
         if not self._debugs and not _is_on(self.logger, INFO):
@@ -340,7 +366,7 @@ class SbufManager(core.Stack):
         if self._notifies:
             (self.logger.debug if self._level is DEBUG else self.logger.info)(line)
 
-    def attempt(self):
+    def attempt(self) -> AbstractContextManager[core.Attempt]:
         """What is allocated in the with block is undone if there is no room for some of it; the
         error is in the object that the with statement gives."""
         return _Attempt(self)
@@ -380,8 +406,9 @@ class SbufManager(core.Stack):
                 self.logger.debug(f"Stack state: no open scopes, stack_addr={self._cursors()[0]}")
         else:
             return error
-        if self.behaviour == "exact":
-            text += f": {error}"
+        if self.behaviour == "exact" or \
+                code == "SPAD-NO-FIT" and error.needed <= self.get_free_space():
+            text += f": {error}"  # the library would have found room
         return _kernel_assert(text, error)
 
     def _log_failure(self, kind, error):
@@ -432,13 +459,16 @@ class _Wordy:
     """The allocations of a manager that logs each of them, or that makes its tensors
     with the real nki.language. Others do not pay for it."""
 
-    def alloc_stack(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):
+    def alloc_stack(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None,
+                    base_partition: int = 0, align: int | None = None) -> Any:
         return self._alloc(super().alloc_stack, shape, dtype, buffer, name, base_partition, align)
 
-    def alloc_heap(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):
+    def alloc_heap(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None,
+                   base_partition: int = 0, align: int | None = None) -> Any:
         return self._alloc(super().alloc_heap, shape, dtype, buffer, name, base_partition, align)
 
-    def alloc(self, shape, dtype, buffer=None, name=None, base_partition=0, align=None):
+    def alloc(self, shape: _Shape, dtype: Any, buffer: Any = None, name: str | None = None, base_partition: int = 0,
+              align: int | None = None) -> Any:
         if self._space(buffer) == "hbm":
             return self._made(super().alloc(shape, dtype, "hbm", name), dtype, buffer)
         method = self.alloc_stack if self._default_stack else self.alloc_heap
@@ -503,9 +533,9 @@ def _wordy(cls):
     return cls if issubclass(cls, _Wordy) else type(cls.__name__, (_Wordy, cls), {})
 
 
-def create_auto_alloc_manager(logger=None, **options):
+def create_auto_alloc_manager(logger: Any = None, **options: Any) -> SbufManager:
     """A manager that leaves addresses to the compiler, over all of SBUF."""
-    chip = _direct.chip(options.get("target"), options.get("use_reserved"))
+    chip = _chip.chip(options.get("target"), options.get("use_reserved"))
     return SbufManager(0, chip.usable("sbuf"), logger, use_auto_alloc=True, **options)
 
 
@@ -515,17 +545,18 @@ def create_auto_alloc_manager(logger=None, **options):
 class ModularAllocator:
     """A cursor that hands out rings of tiles; no bound, no names, no checks."""
 
-    def __init__(self, initial_address=0):
+    def __init__(self, initial_address: int = 0) -> None:
         self._cursor = initial_address
 
-    def get_current_address(self):
+    def get_current_address(self) -> int:
         return self._cursor
 
-    def set_current_address(self, address):
+    def set_current_address(self, address: Any) -> None:
         self._cursor = address
 
-    def alloc_sbuf_tensor(self, shape, dtype, block_dim=None, num_free_tiles=None,
-                          base_partition=0, align_to=None):
+    def alloc_sbuf_tensor(self, shape: _Shape, dtype: Any, block_dim: Sequence[int] | None = None,
+                          num_free_tiles: Sequence[int] | None = None, base_partition: int = 0,
+                          align_to: int | None = None) -> Any:
         """A tensor, or nested lists of them in the shape of block_dim; tiles of equal index
         modulo num_free_tiles share their bytes."""
         block = list(block_dim or ())
@@ -548,7 +579,7 @@ class ModularAllocator:
             if language is not None:
                 return language.ndarray(shape, dtype=dtype, buffer=language.sbuf,
                                         address=(base_partition, address))
-            return Tile(tuple(shape), dtype, (base_partition, address), tile)
+            return _direct.PlacedTensor(tuple(shape), dtype, (base_partition, address), tile)
 
         def nested(depth, line):
             if depth == len(block):

@@ -165,6 +165,7 @@ class Accesses:
         if text is None:
             text = run_text(form)
             if text is not None:
+                view.must_fit()
                 form.ranges[any_lane] = text
         if text.__class__ is str:
             return [(view.storage.name, text)], True
@@ -177,6 +178,7 @@ class Accesses:
     def _made(self, view, lanes_most):
         if not view.size:
             return [], True
+        view.must_fit()
         lanes, lanes_exact = lane_pieces(view, lanes_most) if view.is_on_chip else ([None], True)
         parts, exact = pieces(view.start, view.free_dims(), max(PIECES_MOST // len(lanes), 1))
         found = [piece for lane in lanes for part in parts

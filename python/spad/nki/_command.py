@@ -3,15 +3,18 @@
 
 import argparse
 import ast
-import os
 import re
 import sys
 
 from .. import _spad
 from .. import core
 from .._files import replace_file
-from .._sweep_inputs import split_list
+from .._program.command import runs_right
+from .._sweep.inputs import split_list
 from . import trace as nt
+from ._programs import SpmdDim
+from ._stand_in import Jit
+from .trace import _unwrapped
 
 ROWS_MOST = 60  # of a table of places
 _TENSOR = re.compile(r"([A-Za-z]\w*)\[([^\[\]()]*)\]\Z")
@@ -55,6 +58,17 @@ def argument(text):
     return name, _value(value)
 
 
+def _grid(text):
+    """4,2 as a launch grid; 4xnc2 is a dimension whose programs alternate between two cores."""
+    grid = []
+    for part in text.split(","):
+        found = re.fullmatch(r"([1-9]\d{0,8})(xnc2)?", part.strip(), re.ASCII)
+        if found is None:
+            raise argparse.ArgumentTypeError(f"'{text}' is no grid: whole numbers from 1 on, as in 4,2 or 4xnc2")
+        grid.append(SpmdDim(int(found[1]), 2) if found[2] else int(found[1]))
+    return tuple(grid)
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         prog="spad nki", description="Traces an unmodified NKI kernel: no compiler and no device is needed.")
@@ -66,6 +80,8 @@ def _parser():
                              "literal; without any, spad_example() of the file is used")
     parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
     parser.add_argument("--lnc", type=int, default=1, help="cores: 1 or 2")
+    parser.add_argument("--grid", type=_grid, metavar="N[,N...]",
+                        help="the launch grid, as in kernel[4, 2](...); 4xnc2 is nl.spmd_dim(4, nl.nc(2))")
     parser.add_argument("--for", dest="goal", choices=("time", "bytes"),
                         help="plan: places by simulated overlap, for the least time or for the fewest bytes")
     parser.add_argument("--release", action="store_true",
@@ -77,11 +93,13 @@ def _parser():
 
 
 def _traced(options):
-    kernel = nt.load(options.kernel)
+    kernel = nt._load(options.kernel)
     args, kwargs = (), dict(options.arg)
     if not options.arg:
         given = nt.example(kernel)
         args, kwargs = given if given is not None else ((), {})
+    if options.grid is not None:
+        kernel = Jit(*_unwrapped(kernel))[options.grid]
     return nt.trace(kernel, *args, target=options.target, lnc=options.lnc, **kwargs)
 
 
@@ -115,6 +133,7 @@ def _shown(options, kernel):
             more = f"\n{table}{more}" if table else more
     else:
         made = getattr(kernel, command)()
+        fine = command != "sim" or runs_right(kernel, made)
     text = made.json() if options.json else kernel.explain(made) if command == "check" else made.text() + more
     return text, 0 if fine else 1
 
@@ -149,7 +168,6 @@ def main(arguments):
     if wrong is not None:
         print(f"spad nki: {wrong}", file=sys.stderr)
         return 2
-    sys.path.insert(0, os.getcwd())
     try:
         kernel = _traced(options)
         if not options.quiet:

@@ -10,12 +10,13 @@ from .. import _spad
 from .. import core
 
 
-def notes(recorder, shown, declaration, meeting, operation):
-    """[(source, text)] for the tensors in HBM whose order depends on meetings for other data."""
+def notes(recorder, shown, declaration, meeting, operation, skipped):
+    """[(source, text)] for the tensors in HBM whose order depends on meetings for other data. skipped: names of those
+    that need no order."""
     meetings = [made for made in recorder.lines if isinstance(made, meeting)]
     made = []
     for storage in recorder.storages:
-        if storage.is_on_chip or all(meet.storage is storage for meet in meetings):
+        if storage.is_on_chip or storage.name in skipped or all(meet.storage is storage for meet in meetings):
             continue
         lines, sources, is_shared = _alone(recorder, shown, storage, declaration, meeting, operation)
         if not is_shared:

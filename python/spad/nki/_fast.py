@@ -143,6 +143,14 @@ class Fast:
         template = self._templates.get(key)
         if template is None:
             return key, values, plan
+        self._close_and_open_sums(sums, summed)
+        for at in template.written:
+            storages[at].is_written = True
+        self._recorder.lines.append((template, names))
+        return True
+
+    def _close_and_open_sums(self, sums, summed):
+        """An instruction that adds to `sums` opens its sum, and one that accesses `summed` ends those of others."""
         if sums is not None:
             region, storage = sums.form.region, sums.storage
             if not storage.sums:
@@ -152,10 +160,6 @@ class Fast:
         for view in summed:
             if view is not sums:
                 self._end_sums(view)
-        for at in template.written:
-            storages[at].is_written = True
-        self._recorder.lines.append((template, names))
-        return True
 
     @staticmethod
     def _same(values, plan):

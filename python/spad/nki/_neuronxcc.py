@@ -9,7 +9,8 @@ import contextlib
 import functools
 import inspect
 
-from .. import _nki_direct as _direct
+from . import _direct
+from ._constants import constant_of, numbers_of
 from ._index import Index, Mask, arange, mgrid
 from ._neuronxcc_isa import isa
 from ._older import Blocks, Box, Result, copy, fill, fitted, now, unwrapped
@@ -346,12 +347,10 @@ def dropout(x, rate, *, dtype=None, mask=None, **options):
 def shared_constant(constant, dtype=None, **options):
     """nl.shared_constant: a tensor in HBM with given numbers."""
     recorder, _ = now("nki.language.shared_constant")
-    shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
-    if shape is None or kind is None:
-        raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
+    shape, kind = constant_of(constant, dtype)
     made = recorder.tensor(shape, _dtype(kind), MemoryRegion.hbm, "constant", is_input=True)
     if recorder.values is not None:
-        recorder.values.put(made, constant)
+        recorder.values.put(made, numbers_of(constant))
     return made
 
 

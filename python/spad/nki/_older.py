@@ -12,8 +12,8 @@ import contextlib
 import itertools
 import math
 
-from .. import _nki_direct as _direct
 from .. import _spad
+from . import _direct
 from ._index import Grid, Index, Mask, cut
 from ._record import current
 from ._stand_in import MemoryRegion
@@ -274,16 +274,21 @@ class Box:
     def __init__(self, recorder, mask, shape, what):
         self.shape, self.is_all = tuple(shape), True
         self.spans = [(0, count) for count in self.shape]
-        if mask is None or mask is True:
+        if mask is None:
             return
-        if not isinstance(mask, Mask):
-            raise TypeError(f"{what}: mask= is {mask!r}, not a comparison of index tiles")
-        found, exact = mask.spans(self.shape)
+        found, exact = self._spans_of(mask, what)
         self.is_all = exact and found == self.spans
         self.spans = found
         if not exact:
             recorder.note(f"{what}: the mask is no box of the tile; recorded as the smallest box that "
                           f"holds it, and all of it counts as written")
+
+    def _spans_of(self, mask, what):
+        if isinstance(mask, Mask):
+            return mask.spans(self.shape)
+        if isinstance(mask, bool) or type(mask).__name__ in ("bool_", "bool"):  # of numbers that Python knows, or numpy
+            return self.spans if mask else [(0, 0)] * len(self.shape), True
+        raise TypeError(f"{what}: mask= is {mask!r}, neither a comparison of index tiles nor a boolean")
 
     @property
     def is_empty(self):

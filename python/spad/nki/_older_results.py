@@ -3,8 +3,8 @@
 
 import math
 
-from .. import _nki_direct as _direct
 from .. import _spad
+from . import _direct
 from ._index import cut
 from ._isa import INSTRUCTIONS
 from ._older import Blocks, Box, Result, copy, fitted, now, unwrapped

@@ -6,6 +6,8 @@ operation with exactly what it reads and writes. Nothing is computed. Each line 
 line of the user's Python, as a comment and for Kernel.place().
 """
 
+from __future__ import annotations
+
 import contextvars
 import functools
 import inspect
@@ -16,17 +18,19 @@ import sys
 
 from .. import _spad
 from ..kernel import _quoted
-from ._access import Accesses, alias_text, lane_pieces
+from ._access import Accesses, lane_pieces
 from ._cores import notes as order_notes
 from ._fast import Fast
+from ._operands import check_shapes
 from ._programs import Programs
+from ._statements import Declaration, Meeting, Operation
 from ._views import Register, Storage, View, forget_forms, item_bytes, kind_of
 
 
 class TraceError(_spad.ArgumentError):
     """A kernel that cannot be traced. `place` is (file, line) of the user's Python, or None."""
 
-    place = None
+    place: tuple[str, int] | None = None
 
 
 class NotCovered(Exception):
@@ -237,6 +241,8 @@ class Recorder:
         self.turns = None    # the two cores by turns, where numbers are computed (_programs.Turns)
         self.second = None   # the first line of the second core
         self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
+        self.equal_stores = []  # of two cores: (place, code, message)
+        self.same = None     # which stores of both cores have the same values (_same_values.SameValues)
 
     def settle(self):
         """Gives the pending result a tensor of its own; before anything else is recorded."""
@@ -380,10 +386,20 @@ class Recorder:
 
     def call(self, row, args, kwargs):
         """An instruction of nki.isa, by its row in the table."""
+        if self.same is not None:
+            self.same.instruction(self.programs.core, row, args, kwargs)
+            self.same.inside = True
+            try:
+                return self._record(row, args, kwargs)
+            finally:
+                self.same.inside = False
+        return self._record(row, args, kwargs)
+
+    def _record(self, row, args, kwargs):
         is_plain = self.older is self.values is None  # is it nothing but what its row says?
         asked = self._fast.record(row, args, kwargs) if is_plain else None
         if asked is True:
-            self.places.append(self.sources.here(sys._getframe(2)))
+            self.places.append(self.sources.here(sys._getframe(3)))
             self.operations += 1
             if self.operations > self._most:
                 self._refuse_more()
@@ -427,7 +443,7 @@ class Recorder:
             writes, updates = [], writes
         if getattr(given.get("oob_mode"), "name", "error") != "error":
             self.note(f"{name}: the device may skip a part of the copy (oob_mode); recorded as copied")
-        _check_shapes(name, given)
+        check_shapes(name, given)
         adds = self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
                               [view for parameter in row.sums for view in _views(given[parameter])],
                               row.cost, given.get("accumulate"))
@@ -514,6 +530,8 @@ class Recorder:
         if self.older is not None and self.older.zeroed:
             self.older.start([*reads, *updates], writes, sums)
         self._count()
+        if self.same is not None and not self.same.inside:
+            self.same.operation(self.programs.core, name, reads, writes, [*updates, *sums])
         reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index
                            if isinstance(index, View))]
         adds = False
@@ -597,8 +615,8 @@ class Recorder:
         shown = {storage: names for storage, names in shown.items() if names}
         lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
         if self.lnc > 1:
-            self._finish_cores(lines, shown)
-            for source, text in order_notes(self, shown, Declaration, Meeting, Operation):
+            twins = self._finish_cores(lines, shown)
+            for source, text in order_notes(self, shown, Declaration, Meeting, Operation, twins):
                 self.note(text, self.sources.place(source))
         else:
             self._write(lines, shown, zip(self.lines, self.places))
@@ -642,12 +660,35 @@ class Recorder:
                 raise TraceError(f"the cores call nki.isa.sendrecv for pipe {pipe} a different number of times")
         rows = list(zip(self.lines, self.places))
         self._write(lines, shown, [row for row in rows if isinstance(row[0], Declaration)])
+        twins = self._twins(lines, shown)
         for name in sorted({made.name for made in self.lines if isinstance(made, Meeting)}):
             lines.append(f"barrier {name} count 2")
         for core, part in enumerate((rows[:self.second], rows[self.second:])):
             lines.append(f"agent core_{core} {{")
+            first = len(lines)
             self._write(lines, shown, [row for row in part if not isinstance(row[0], Declaration)])
+            if core and twins:
+                lines[first:] = [_renamed(line, twins) for line in lines[first:]]
             lines.append("}")
+        return twins
+
+    def _twins(self, lines, shown):
+        """name: the tensor that the second core writes instead, where both cores write the same values."""
+        twins = {}
+        for storage in self.same.found() if self.same is not None else ():
+            if storage.aliases or storage in shown:
+                continue
+            twins[storage.name] = self.fresh(f"{storage.name[:50]}_core_1")
+            kept = "persistent" if storage.is_input else "output"
+            lines.append(f"tensor {twins[storage.name]} : {storage.home} {storage.kind.text} {kept}")
+            self.equal_stores.append((self._place_of(storage), "SPAD-RACE", (
+                f"both cores write '{storage.name}', and nothing orders them; their values are the same, so that "
+                f"it is recorded as a tensor for each core; let one core write it, or a part each")))
+        return twins
+
+    def _place_of(self, storage):
+        return next((self.sources.place(source) for made, source in zip(self.lines, self.places)
+                     if isinstance(made, Declaration) and made.storage is storage), None)
 
     def _shown(self, storage):
         """name: the name that reads use for it. Of a tensor that is written under several names, each name
@@ -659,93 +700,11 @@ class Recorder:
         return {name: self.fresh(f"{name[:58]}_r") for name in sorted(written | {storage.name})}
 
 
-class Declaration:
-    """A tensor, or another name of it."""
-
-    __slots__ = ("storage", "name", "text")
-
-    def __init__(self, storage, name, text):
-        self.storage, self.name, self.text = storage, name, text
-
-    def texts(self, shown):
-        storage, twin = self.storage, shown.get(self.storage, {}).get(self.name)
-        if self.text is not None:
-            made = [f"tensor {self.name} : {self.text}"]
-            return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
-        if twin is None:
-            return [self.alone()]
-        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        return [self._placed() + (" input" if storage.is_input else ""),
-                f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
-                + (" output" if storage.is_changed else "")]
-
-    def alone(self):
-        """The declaration of a tensor under its own name."""
-        storage = self.storage
-        if storage.is_input:
-            return self._placed() + (" persistent" if storage.is_changed else " input")
-        return self._placed() + " output" if storage.is_output else self._placed()
-
-    def _placed(self):
-        storage = self.storage
-        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
-        if storage.address is None:
-            return text
-        lane, byte = storage.address
-        return f"{text} at {byte} lane {lane}" if lane else f"{text} at {byte}"
-
-
-class Meeting:
-    """Both cores wait for each other."""
-
-    __slots__ = ("name", "storage")
-
-    def __init__(self, name, storage=None):
-        self.name, self.storage = name, storage  # the tensor that it is for
-
-    def texts(self, shown):
-        return [f"sync {self.name}"]
-
-
-class Operation:
-    """What an instruction reads, writes and updates, by name."""
-
-    __slots__ = ("engine", "name", "accesses", "tail")
-
-    def __init__(self, engine, name):
-        self.engine, self.name, self.tail = engine, name, ""
-        self.accesses = {word: {} for word in _WORDS_OF_ACCESSES}
-
-    def add(self, word, storage, parts):
-        for part in parts:
-            self.accesses[word][part] = storage
-            if word not in _READING:
-                storage.write(part[0])
-
-    def texts(self, shown):
-        if not shown:
-            text = f"{self.engine} {self.name}"
-            for word, parts in self.accesses.items():
-                if parts:
-                    text += f" {word} {', '.join([name + ranges for name, ranges in parts])}"
-            return [text + self.tail]
-        accesses = {word: dict(parts) for word, parts in self.accesses.items()}
-        for may in ("", "may "):
-            updates = accesses[f"{may}updates"]
-            for part, storage in list(updates.items()):
-                if part[0] in shown.get(storage, ()) and self.engine != "tensor":  # which cannot read its results
-                    del updates[part]
-                    accesses[f"{may}reads"][part] = accesses[f"{may}writes"][part] = storage
-        text = f"{self.engine} {self.name}"
-        for word, parts in accesses.items():
-            names = [(shown[storage].get(name, name) if word in _READING and storage in shown else name) + ranges
-                     for (name, ranges), storage in parts.items()]
-            text += f" {word} {', '.join(dict.fromkeys(names))}" if names else ""
-        return [text + self.tail]
-
-
-_READING = ("reads", "may reads")
-_WORDS_OF_ACCESSES = ("reads", "may reads", "writes", "may writes", "updates", "may updates")
+def _renamed(line, names):
+    """An operation that writes other tensors."""
+    head, writes, tail = line.partition(" writes ")
+    written, cost, rest = tail.partition(" cost ")
+    return head + writes + re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), written) + cost + rest
 
 
 class Instruction:
@@ -809,64 +768,3 @@ def _end_sums(view):
     if view.storage.sums:
         region = _region(view)
         view.storage.sums = tuple([other for other in view.storage.sums if not _meets(other, region)])
-
-
-_DATA = {  # the operands of an instruction that have the shape of dst: as many partitions, and elements in each
-    "activation": ("data",), "activation_reduce": ("data",), "affine_select": ("on_true_tile",), "dropout": ("data",),
-    "exponential": ("src",), "range_select": ("on_true_tile",), "reciprocal": ("data",),
-    "scalar_tensor_tensor": ("data",), "tensor_copy": ("src",), "tensor_scalar": ("data",),
-    "tensor_scalar_cumulative": ("src",), "tensor_scalar_reduce": ("data",), "tensor_tensor": ("data1", "data2"),
-    "tensor_tensor_scan": ("data0", "data1"),
-}
-
-
-def _tensors(name, given, keys):
-    """Arguments that must be tensors."""
-    for key in keys:
-        if not isinstance(given[key], View):
-            raise TypeError(f"nki.isa.{name}: {key} is {given[key]!r}, not a tensor")
-    return [given[key] for key in keys]
-
-
-def _free_size(view):
-    """Elements in a partition."""
-    return math.prod(view.shape[1:])
-
-
-def _check_shapes(name, given):
-    """The shapes that an instruction certainly refuses."""
-    if name == "nc_matmul":
-        _check_matmul(given)
-    elif name == "dma_copy":
-        dst, src = given["dst"], given["src"]
-        if isinstance(src, View) and dst.size != src.size:
-            raise ValueError(f"nki.isa.{name}: dst {dst.shape} and src {src.shape} have different numbers "
-                             f"of elements")
-    elif name == "nc_transpose":
-        dst, data = _tensors(name, given, ("dst", "data"))
-        if (dst.shape[0], _free_size(dst)) != (_free_size(data), data.shape[0]):
-            raise ValueError(f"nki.isa.{name}: the transpose of data {data.shape} is ({_free_size(data)}, "
-                             f"{data.shape[0]}), and dst is {dst.shape}")
-    elif name in _DATA:
-        dst = given["dst"]
-        for key, view in zip(_DATA[name], _tensors(name, given, _DATA[name])):
-            if view.shape[0] != dst.shape[0]:
-                raise ValueError(f"nki.isa.{name}: dst {dst.shape} and {key} {view.shape} have different numbers of "
-                                 f"partitions")
-            if _free_size(view) != _free_size(dst):
-                raise ValueError(f"nki.isa.{name}: dst {dst.shape} and {key} {view.shape} have different numbers of "
-                                 f"elements")
-
-
-def _check_matmul(given):
-    dst, stationary, moving = _tensors("nc_matmul", given, ("dst", "stationary", "moving"))
-    if stationary.shape[0] != moving.shape[0]:
-        raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
-                         f"have different numbers of partitions")
-    if given["is_transpose"] or given["perf_mode"] is not None and \
-            getattr(given["perf_mode"], "name", "none") != "none":
-        return
-    rows, columns = _free_size(stationary), _free_size(moving)
-    if dst.shape[0] != rows or _free_size(dst) != columns:
-        raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
-                         f"give ({rows}, {columns}), and dst is {dst.shape}")

@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the modules nki, nki.language, nki.isa and what is around them.
 
-The modules are made once and installed in sys.modules by installed() only, for as long as its block
-lasts. Their instructions and tensors go to the Recorder of the trace that runs.
+Functions and classes are made once. Each installed() block has modules of its own with them, which are in sys.modules
+for as long as the block lasts. Their instructions and tensors go to the Recorder of the trace that runs.
+
+A kernel may assign to an attribute of a module. That must not reach other kernels: a trace imports new modules, and
+unchanged_modules() undoes what it has assigned in those that the kernel imported before.
 """
+
+from __future__ import annotations
 
 import contextlib
 import dataclasses
 import enum
 import functools
 import sys
+import threading
 import types
+import weakref
+from typing import TYPE_CHECKING
 
 from .. import _spad
-from .. import _nki_direct as _direct
+from ._chip import chip, chosen_target
 from ._composites import Composites
+from ._constants import constant_of, numbers_of
 from ._isa import INSTRUCTIONS
 from ._record import Instruction, TraceError, current, recording, _views
 from ._views import DynamicSlice, Register, View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # ---- nki.language --------------------------------------------------------------------------------
 
@@ -95,14 +107,15 @@ class ndarray(metaclass=_TensorKind):
 
 
 def _chip():
-    """The chip of the trace; while modules are imported, the one of spad.nki.set_target()."""
+    """The chip of the trace; while modules are imported, the one of spad.nki.set_target(), or trn2."""
     recorder = recording()
-    return recorder.chip if recorder is not None else _direct.chip()
+    return recorder.chip if recorder is not None else chip(chosen_target() or "trn2")
 
 
 class TileSize:
-    """nl.tile_size of the chip of the trace."""
+    """nl.tile_size of the chip of the trace. A kernel cannot change it."""
 
+    __slots__ = ()
     pmax = 128
     psum_fmax = psum_bank_fmax = bn_stats_fmax = gemm_moving_fmax = 512
     psum_bank_fmax_bytes = 2048
@@ -255,12 +268,10 @@ def _zeros_like(x, dtype=None, buffer=None, name=""):
 
 def _shared_constant(constant, dtype=None):
     recorder = current("nki.language.shared_constant")
-    shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
-    if shape is None or kind is None:
-        raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
+    shape, kind = constant_of(constant, dtype)
     made = recorder.tensor(shape, str(kind), MemoryRegion.shared_hbm, "constant", is_input=True)
     if recorder.values is not None:
-        recorder.values.put(made, constant)
+        recorder.values.put(made, numbers_of(constant))
     return made
 
 
@@ -478,8 +489,8 @@ def modules():
 
 
 @functools.cache
-def all_modules():
-    """name: module of the stand-in, with the older package."""
+def _all_modules():
+    """name: module of the stand-in, with the older package. Each is copied for those who import it."""
     from ._neuronxcc import package  # which needs this module
     made = modules()
     return {**made, **package(made["nki.typing"])}
@@ -491,28 +502,88 @@ def _absent(name):
     return _Absent(f"nki.collectives.{name}")
 
 
-def _loaded():
-    return {name: module for name, module in sys.modules.items()
-            if name.partition(".")[0] in ("nki", "neuronxcc")}
+_imported = weakref.WeakSet()  # the modules that kernels have
+_lock = threading.Lock()       # of them, and of sys.modules
+
+
+def _new_modules():
+    """name: a module with the functions and classes of the stand-in."""
+    known = _all_modules()
+    copies = {id(module): types.ModuleType(module.__name__, module.__doc__) for module in known.values()}
+    for module in known.values():
+        vars(copies[id(module)]).update((name, copies.get(id(value), value)) for name, value in vars(module).items())
+    with _lock:
+        _imported.update(copies.values())
+    return {name: copies[id(module)] for name, module in known.items()}
 
 
 @contextlib.contextmanager
-def installed(replace=False):
-    """Makes `import nki` find the stand-in inside the block. What was in sys.modules before is there again
-    afterwards, also after an error. A real nki that is loaded is refused unless replace is true."""
-    before = _loaded()
-    if not replace and any(not getattr(module, "__spad_stand_in__", False) for module in before.values()):
-        raise _spad.StateError("a real nki is loaded in this process; installed(replace=True) or "
-                               "trace(..., replace_nki=True) sets it aside for the time of the trace")
-    for name in before:
-        del sys.modules[name]
-    sys.modules.update(all_modules())
+def unchanged_modules():
+    """Undoes what the block assigns to attributes of the stand-in's modules."""
+    with _lock:
+        before = [(vars(module), dict(vars(module))) for module in _imported]
     try:
         yield
     finally:
-        for name in _loaded():
-            del sys.modules[name]
-        sys.modules.update(before)
+        for names, kept in before:
+            if names != kept:
+                names.clear()
+                names.update(kept)
+
+
+def _loaded():
+    return {name: module for name, module in list(sys.modules.items())
+            if name.partition(".")[0] in ("nki", "neuronxcc")}
+
+
+def _show(modules):
+    """Puts these modules into sys.modules, and no others of nki."""
+    for name in _loaded():
+        del sys.modules[name]
+    sys.modules.update(modules)
+
+
+class _Blocks:
+    """The installed() blocks that are open, in all threads; sys.modules has the modules of the newest one."""
+
+    def __init__(self):
+        self._open = []    # the modules of each block
+        self._before = {}  # what was loaded before the first of them
+
+    def enter(self, replace):
+        made = _new_modules()
+        with _lock:
+            before = _loaded()
+            if not replace and any(not getattr(module, "__spad_stand_in__", False) for module in before.values()):
+                raise _spad.StateError("a real nki is loaded in this process; installed(replace=True) or "
+                                       "trace(..., replace_nki=True) sets it aside for the time of the trace")
+            if not self._open:
+                self._before = before
+            self._open.append(made)
+            _show(made)
+        return made
+
+    def leave(self, made):
+        with _lock:
+            self._open = [modules for modules in self._open if modules is not made]
+            _show(self._open[-1] if self._open else self._before)
+            if not self._open:
+                self._before = {}
+
+
+_blocks = _Blocks()
+
+
+@contextlib.contextmanager
+def installed(replace: bool = False) -> Iterator[None]:
+    """Makes `import nki` find new modules of the stand-in inside the block. What was in sys.modules before is there
+    again afterwards, also after an error, and where blocks of several threads overlap, after the last one. A real nki
+    that is loaded is refused unless replace is true."""
+    made = _blocks.enter(replace)
+    try:
+        yield
+    finally:
+        _blocks.leave(made)
 
 
 def set_item(view, key, value):

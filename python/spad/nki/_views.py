@@ -16,6 +16,7 @@ import math
 import operator
 
 from .. import _spad
+from . import _shapes
 
 
 class Kind:
@@ -465,7 +466,7 @@ class View:
     def reshape_dim(self, dim, shape):
         dim = self._dim(dim)
         stride, count = self.dims[dim]
-        shape = _inferred(shape, count, self)
+        shape = _shapes.inferred(shape, count, self)
         if self.is_on_chip and dim == 0 and len(shape) > 1:
             raise ValueError(f"the partitions of {self!r} cannot be split")
         split = [(inner * stride, size) for inner, size in dense(shape)]
@@ -475,7 +476,7 @@ class View:
         first, last = self._dim(start_dim), self._dim(end_dim)
         merged = self.dims[first]
         for stride, count in self.dims[first + 1:last + 1]:
-            merged = _joined(merged, (stride, count), self)
+            merged = _shapes.joined(merged, (stride, count), self)
         if self.is_on_chip and first == 0 and last > 0:
             raise ValueError(f"the partitions of {self!r} cannot be joined with other dimensions")
         return self._with(dims=(*self.dims[:first], merged, *self.dims[last + 1:]))
@@ -483,13 +484,13 @@ class View:
     def reshape(self, *counts, shape=None):
         if shape is None:
             shape = counts[0] if len(counts) == 1 and not isinstance(counts[0], int) else counts
-        shape = _inferred(shape, self.size, self)
+        shape = _shapes.inferred(shape, self.size, self)
         if not self.is_on_chip:
-            return self._with(dims=_reshaped(self.dims, shape, self))
+            return self._with(dims=_shapes.reshaped(self.dims, shape, self))
         if not shape or shape[0] != self.dims[0][1]:
             raise ValueError(f"{self!r} has {self.dims[0][1]} partitions, so it cannot take the shape "
                              f"{shape}")
-        return self._with(dims=(self.dims[0], *_reshaped(self.dims[1:], shape[1:], self)))
+        return self._with(dims=(self.dims[0], *_shapes.reshaped(self.dims[1:], shape[1:], self)))
 
     def rearrange(self, src_pattern, dst_pattern, fixed_sizes=None):
         sizes = dict(fixed_sizes or {})
@@ -564,8 +565,7 @@ class View:
         moving = scalar_offset if scalar_offset is not None else vector_offset
         if moving is not None:
             view = view._moving(made, moving, indirect_dim, vector_offset is not None)
-        view._must_fit()
-        return view
+        return view  # which may leave its tensor until it is used
 
     def _retyped(self, dtype):
         """This storage with another type, for a pattern that counts in it."""
@@ -596,8 +596,8 @@ class View:
         count = index.size if num_elem is None else num_elem
         return self._with(dims=(self.dims[0], (0, count)), reach=self.dims[1:], index=(index,))
 
-    def _must_fit(self):
-        """Refuses a pattern that leaves its tensor."""
+    def must_fit(self):
+        """Refuses an access by a pattern that leaves its tensor."""
         low, high = self.extent()
         last = self.lane + (self.dims[0][1] - 1) * self.dims[0][0] if self.is_on_chip else 0
         if low < 0 or high > self._row() or self.lane < 0 or last >= self.storage.lanes:
@@ -770,49 +770,3 @@ _new = object.__new__
 def by_index_tiles(view, key):
     from ._index import indexed  # which needs the views
     return indexed(view, key)
-
-
-def _inferred(shape, size, view):
-    shape = tuple(int(count) for count in shape)
-    known = math.prod(count for count in shape if count != -1)
-    if shape.count(-1) == 1 and known and size % known == 0:
-        shape = tuple(size // known if count == -1 else count for count in shape)
-    if -1 in shape or math.prod(shape) != size:
-        raise ValueError(f"{size} elements of {view!r} cannot take the shape {shape}")
-    return shape
-
-
-def _joined(outer, inner, view):
-    if inner[1] == 1:
-        return outer
-    if outer[1] == 1:
-        return inner
-    if outer[0] != inner[0] * inner[1]:
-        raise ValueError(f"dimensions of {view!r} cannot be joined: they are not contiguous")
-    return inner[0], outer[1] * inner[1]
-
-
-def _reshaped(dims, shape, view):
-    """The same elements in another shape. Dimensions that lie one after another are joined and then
-    split; where a new dimension would cross a gap, there is no such view."""
-    chunks = []
-    for stride, count in dims:
-        if count == 1:
-            continue
-        if chunks and chunks[-1][0] == stride * count:
-            chunks[-1] = (stride, chunks[-1][1] * count)
-        else:
-            chunks.append((stride, count))
-    made, left = [], list(reversed(chunks))
-    stride, count = left.pop(0) if left else (1, 1)
-    for size in reversed(shape):
-        if size == 1:
-            made.append((stride, 1))
-            continue
-        if count == 1:
-            stride, count = left.pop(0)
-        if count % size:
-            raise ValueError(f"{view!r} cannot take the shape {tuple(shape)}: it is not contiguous")
-        made.append((stride, size))
-        stride, count = stride * size, count // size
-    return tuple(reversed(made))

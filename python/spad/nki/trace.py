@@ -10,28 +10,38 @@
 docs/nki-trace.md says what is modelled, and what "proved" means for a traced shape.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import gc
-import importlib
-import importlib.util
 import inspect
 import json
 import os
 import re
 import sys
+import threading
 import traceback
+from typing import TYPE_CHECKING
 
 from .. import _spad
 from .. import core
 from .. import kernel as _kernel
-from .. import _nki_direct as _direct
+from .._program.load import LoadError, function_at
+from . import _direct
 from ._older import Again, unwrapped
 from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
-from ._stand_in import Jit, MemoryRegion, installed
+from ._same_values import SameValues
+from ._stand_in import Jit, MemoryRegion, installed, unchanged_modules
 from ._trips import over_trips
 from ._views import View, item_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+    from ..core import Check, Finding, Layout, Report
+    from ..kernel import Kernel
 
 __all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
            "trace"]
@@ -44,21 +54,21 @@ class Hbm:
 
     __slots__ = ("shape", "dtype")
 
-    def __init__(self, shape, dtype):
+    def __init__(self, shape: int | Sequence[int], dtype: str) -> None:
         if isinstance(shape, int):
             shape = (shape,)
-        self.shape = tuple(shape)
+        self.shape: tuple[int, ...] = tuple(shape)
         if not self.shape or any(isinstance(count, bool) or not isinstance(count, int) or count < 1
                                  for count in self.shape):
             raise _spad.ArgumentError(f"{shape!r} is no shape: it has whole numbers from 1 on")
-        self.dtype = _spad.dtype_name(dtype)
+        self.dtype: str = _spad.dtype_name(dtype)
         item_bytes(self.dtype)
 
     def __repr__(self):
         return f"nt.hbm({self.shape}, '{self.dtype}')"
 
 
-def hbm(shape, dtype):
+def hbm(shape: int | Sequence[int], dtype: str) -> Hbm:
     """An argument of a trace: a tensor in HBM with this shape and element type."""
     return Hbm(shape, dtype)
 
@@ -70,14 +80,20 @@ class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
     ((file, line), text); and `operations`, how many were recorded."""
 
-    def __init__(self, recorder, text, fold):
+    notes: list[tuple[tuple[str, int] | None, str]]
+    operations: int
+
+    def __init__(self, recorder: Any, text: str, fold: bool) -> None:
         super().__init__(recorder.chip, recorder.name)
         self.notes, self.operations = recorder.notes, recorder.operations
         self._rows = recorder.sources.rows
         self._text, self._fold, self._traced_name = text, fold, recorder.name
-        self.faults = recorder.older.findings() if recorder.older is not None else []
+        self.faults: list[tuple[tuple[str, int] | None, str, str]] = []
+        if recorder.older is not None:
+            self.faults = recorder.older.findings()
+        self._warnings = recorder.equal_stores
 
-    def finish(self):
+    def finish(self) -> Traced:
         """Reads what was recorded, and finds its loops."""
         if self._c is None:
             try:
@@ -96,13 +112,13 @@ class Traced(_kernel.Kernel):
         return self
 
     @functools.cached_property
-    def folded(self):
+    def folded(self) -> tuple[int, int] | None:
         """The numbers of statements and loops that the operations became, or None where nothing repeats."""
         if not self._is_folded:
             return None
         return sum(row["kind"] == "operation" for row in self.statements), len(self.loops)
 
-    def summary(self):
+    def summary(self) -> str:
         """How many operations were recorded, and what they became."""
         if self.folded is None:
             return f"{self.operations} operation{'s' * (self.operations != 1)}, without loops"
@@ -110,19 +126,19 @@ class Traced(_kernel.Kernel):
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
 
-    def over_trips(self):
+    def over_trips(self) -> Kernel | None:
         """The kernel with a parameter for each trip count of its outer loops, to ask the check about others; None
         where nothing was folded. Of other shapes of the kernel in Python it says nothing: only that the loops
         that were found, with as many rounds as one likes, are right."""
         text = over_trips(self.source) if self._is_folded else None
         return _kernel.Kernel.parse(text, "<traced>", None, None, self._chip) if text is not None else None
 
-    def place(self, line):
+    def place(self, line: int) -> tuple[str, int] | None:
         """(file, line) of the Python that a line of the kernel comes from, or None."""
         chain = self.chain(line)
         return chain[0] if chain else None
 
-    def chain(self, line):
+    def chain(self, line: int) -> list[tuple[str, int]]:
         """The (file, line) that a line of the kernel comes from, and of the calls that led to it."""
         if self._split is None:
             self._split = self.source.split("\n")
@@ -137,13 +153,13 @@ class Traced(_kernel.Kernel):
 
     plan = _kernel.Kernel.layout
 
-    def check(self, layout=None, **options):
+    def check(self, layout: Layout | bool | None = None, **options: Any) -> Check:
         """spad.check of this kernel. With direct allocation of the older dialect, what its compiler refuses
-        comes first (docs/direct.md)."""
+        comes first (docs/direct.md). Stores of equal values from two cores are warnings."""
         check = super().check(layout, **options)
-        return TracedCheck(check, self.faults) if self.faults else check
+        return TracedCheck(check, self.faults, self._warnings) if self.faults or self._warnings else check
 
-    def report(self, timed=True):
+    def report(self, timed: bool = True) -> Report:
         """spad.Kernel.report, with what the compiler of the older dialect refuses among the findings."""
         report = super().report(timed)
         if self.faults:
@@ -166,12 +182,12 @@ class Traced(_kernel.Kernel):
                 return number
         return 0
 
-    def where(self, line):
+    def where(self, line: int) -> str:
         """'file:line' of the user's Python for a line of the kernel, or ''."""
         place = self.place(line)
         return f"{place[0]}:{place[1]}" if place is not None else ""
 
-    def explain(self, check):
+    def explain(self, check: Check) -> str:
         """The text of a check, followed by the lines of Python that the lines of its findings are, and by
         how many notes its verdict depends on."""
         places = {}
@@ -200,29 +216,32 @@ class Traced(_kernel.Kernel):
 class TracedCheck(core.Check):
     """A check with the findings of the trace itself: `place` of each is (file, line) of the Python."""
 
-    def __init__(self, check, faults):
+    def __init__(self, check: Check, faults: list[tuple[tuple[str, int] | None, str, str]],
+                 warnings: list[tuple[tuple[str, int] | None, str, str]]) -> None:
         super().__init__(check._c, check._shown)
-        self.own = [_fault(*fault) for fault in faults]
+        self._faults = [_found("error", *fault) for fault in faults]
+        self.own: list[Finding] = self._faults + [_found("warning", *warning) for warning in warnings]
         self.findings = self.own + [finding for finding in self.findings if finding.severity == "error"
-                                    or finding.code != "SPAD-MIXED-PLACEMENT"]
+                                    or not faults or finding.code != "SPAD-MIXED-PLACEMENT"]
 
-    verdict = property(lambda self: "wrong", doc="wrong")
-    reason = property(lambda self: self.own[0].message, doc="The first finding of the trace.")
+    verdict: str = property(lambda self: "wrong" if self._faults else self._c.verdict, doc="wrong, if the trace has errors.")
+    reason: str = property(lambda self: self._faults[0].message if self._faults else self._c.reason,
+                      doc="The first error of the trace, or the reason of the check.")
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int]:
         made = dict(self._c.counts)
         for key, severity in (("errors", "error"), ("warnings", "warning"), ("advice", "advice")):
             made[key] = sum(finding.severity == severity for finding in self.findings)
         return made
 
-    def text(self):
+    def text(self) -> str:
         """The findings of the trace with their places in Python, and those of the kernel."""
-        rows = [f"{finding.file}:{finding.line}: error: {finding.message} [{finding.code}]\n"
+        rows = [f"{finding.file}:{finding.line}: {finding.severity}: {finding.message} [{finding.code}]\n"
                 for finding in self.own]
         return "".join(rows) + super().text()
 
-    def json(self):
+    def json(self) -> str:
         """Everything as JSON; the findings of the trace are in "trace"."""
         made = json.loads(super().json())
         made["verdict"] = self.verdict
@@ -231,9 +250,9 @@ class TracedCheck(core.Check):
         return json.dumps(made, indent=2) + "\n"
 
 
-def _fault(place, code, message):
+def _found(severity, place, code, message):
     file, line = place if place is not None else ("?", 0)
-    return core.Finding(code=code, severity="error", message=message, file=file, line=line, count=1, notes=[])
+    return core.Finding(code=code, severity=severity, message=message, file=file, line=line, count=1, notes=[])
 
 
 def _called(kernel):
@@ -306,15 +325,16 @@ def _failure(name, error, done="traced"):
     return failure
 
 
-def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, fold=True,
-          **kwargs):
+def trace(kernel: Callable[..., Any], *args: Any, target: _spad.Target | str = "trn2", lnc: int = 1,
+          replace_nki: bool = False, operations_most: int = OPERATIONS_MOST, fold: bool = True,
+          **kwargs: Any) -> Traced:
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
     dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside
     meanwhile. fold: find loops again; without it every operation is a statement.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    with _without_gc():
+    with _alone(), _without_gc():
         traced, recorder, _ = _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)
         recorder.forget()
         return traced
@@ -335,22 +355,35 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
     chip = two_cores(chip) if lnc == 2 else chip
     name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
     name = name if name.isidentifier() else f"k{name}"
-    if _current.get() is not None:
-        raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
     kept = ()
     with installed(replace_nki), _forced(options), _without_gc():
         while True:
             recorder = Recorder(chip, name, lnc, operations_most)
             recorder.kept = kept
             recorder.values = make_values(chip) if make_values is not None else None
+            if lnc == 2 and recorder.values is None:
+                recorder.same = SameValues()
             try:
-                returned = _run(recorder, function, options, args, kwargs)
+                with unchanged_modules():
+                    returned = _run(recorder, function, options, args, kwargs)
                 break
             except Again as again:
                 kept = (*kept, again.place)
         if not recorder.operations:
             raise TraceError(f"'{name}' has no operations: with these arguments it calls nothing of nki.isa")
         return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
+
+
+_tracing = threading.Lock()
+
+
+@contextlib.contextmanager
+def _alone():
+    """One trace at a time: sys.modules and the forms of tensors are those of the process."""
+    if _current.get() is not None:
+        raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
+    with _tracing:
+        yield
 
 
 @contextlib.contextmanager
@@ -369,7 +402,7 @@ class Ran:
     """What a kernel computed: `outputs`, arrays in the form of what it returned; `arguments`, those of its
     tensors by name; `kernel`, its trace."""
 
-    def __init__(self, kernel, outputs, arguments):
+    def __init__(self, kernel: Traced, outputs: Any, arguments: dict[str, Any]) -> None:
         self.kernel, self.outputs, self.arguments = kernel, outputs, arguments
 
     def __repr__(self):
@@ -381,12 +414,12 @@ class Array(Hbm):
 
     __slots__ = ("values",)
 
-    def __init__(self, values, dtype=None):
+    def __init__(self, values: Any, dtype: str | None = None) -> None:
         super().__init__(values.shape, str(values.dtype) if dtype is None else dtype)
         self.values = values
 
 
-def array(values, dtype=None):
+def array(values: Any, dtype: str | None = None) -> Array:
     """An argument of nt.run: a numpy array as a tensor of an element type, which is its own unless it is given."""
     return Array(values, dtype)
 
@@ -401,8 +434,8 @@ def _with_arrays(value):
     return value
 
 
-def run(kernel, *args, target="trn2", lnc=1, places=False, replace_nki=False, operations_most=OPERATIONS_MOST,
-        **kwargs):
+def run(kernel: Callable[..., Any], *args: Any, target: _spad.Target | str = "trn2", lnc: int = 1, places: bool = False,
+        replace_nki: bool = False, operations_most: int = OPERATIONS_MOST, **kwargs: Any) -> Ran:
     """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
 
     Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
@@ -413,10 +446,11 @@ def run(kernel, *args, target="trn2", lnc=1, places=False, replace_nki=False, op
     from ._values import Values, np  # the only part that needs numpy
     if np is None:
         raise TraceError("nt.run needs numpy, which is not installed")
-    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, lnc, replace_nki,
-                                           operations_most, lambda chip: Values(chip if places else None))
-    arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
-    return Ran(traced, _values_of(recorder, returned), arrays)
+    with _alone():
+        traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, lnc, replace_nki,
+                                               operations_most, lambda chip: Values(chip if places else None))
+        arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
+        return Ran(traced, _values_of(recorder, returned), arrays)
 
 
 def _values_of(recorder, returned):
@@ -440,16 +474,20 @@ def _forced(options):
 
 
 def _called_with(recorder, function, options, args, kwargs):
-    if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
-        return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
-    if recorder.lnc == 2 and recorder.values is not None:
-        return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
-    returned = unwrapped(function(*args, **kwargs))
-    if recorder.lnc == 2:
-        recorder.settle()
-        recorder.second = len(recorder.lines)
-        recorder.programs.on_core(1)
-        function(*args, **kwargs)
+    def call():
+        if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
+            return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+        return unwrapped(function(*args, **kwargs))
+
+    if recorder.lnc == 1:
+        return call()
+    if recorder.values is not None:
+        return Turns(recorder, call).both()
+    returned = call()
+    recorder.settle()
+    recorder.second = len(recorder.lines)
+    recorder.programs.on_core(1)
+    call()
     return returned
 
 
@@ -477,60 +515,31 @@ def _run(recorder, function, options, args, kwargs):
 # ---- kernels in files -----------------------------------------------------------------------------
 
 
-def _package_of(path):
-    """(folder to import from, dotted name) of a file in a package, or None for a file on its own."""
-    folder, parts = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
-    while os.path.exists(os.path.join(folder, "__init__.py")):
-        folder, name = os.path.split(folder)
-        parts.insert(0, name)
-    return (folder, ".".join(parts)) if len(parts) > 1 else None
-
-
-def _import_file(path):
-    path = os.path.abspath(path)
-    if not os.path.isfile(path):
-        raise TraceError(f"there is no file '{path}'")
-    package = _package_of(path)
-    before = list(sys.path)
-    sys.path.insert(0, package[0] if package else os.path.dirname(path))
-    try:
-        if package:
-            return importlib.import_module(package[1])
-        name = f"_spad_traced_{os.path.splitext(os.path.basename(path))[0]}"
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-        return module
-    finally:
-        sys.path[:] = before
-
-
-def load(where, replace_nki=False):
-    """The kernel of 'FILE.py:NAME' or 'package.module:NAME', imported under the stand-in."""
-    file, colon, name = where.rpartition(":")
-    if not colon or not name:
-        raise TraceError(f"'{where}' names no kernel: FILE.py:KERNEL")
+def _load(where, replace_nki=False):
+    """As load(). The folders that the file was found with stay in sys.path, for kernels that import when they are traced."""
     with installed(replace_nki):
         try:
-            module = _import_file(file) if file.endswith(".py") else importlib.import_module(file)
+            made = function_at(where)
+        except LoadError as error:
+            raise TraceError(str(error)) from error.__cause__
         except TraceError:
             raise
         except (Exception, SystemExit) as error:
-            raise _failure(file, error, "loaded") from error
-    made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
-    if made is None:
-        kernels = sorted(key for key, value in vars(module).items() if isinstance(value, Jit))
-        raise TraceError(f"'{file}' has no '{name}'; its kernels are {', '.join(kernels) or 'none'}")
+            raise _failure(where.rpartition(":")[0], error, "loaded") from error
     _called(made)
     return made
 
 
-def example(kernel):
+def load(where: str, replace_nki: bool = False) -> Callable[..., Any]:
+    """The kernel of 'FILE.py:NAME' or 'package.module:NAME', imported under the stand-in."""
+    before = list(sys.path)
+    try:
+        return _load(where, replace_nki)
+    finally:
+        sys.path[:] = before
+
+
+def example(kernel: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """(args, kwargs) of spad_example() in the file of a kernel: a dict gives keyword arguments, a tuple
     or list the arguments in order. A spad_example with a parameter is given the name of the kernel."""
     function = _called(kernel)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "check/check.h"
+#include "check/passes.h"
 #include "spad/spad.h"
 
 enum { EVENTS = 2000000, RUNS = 5, ITERATIONS = 20000 };

@@ -274,25 +274,34 @@ static void bench_scale(const settings *s, int32_t most) {
     }
 }
 
-/* The mean over many solves, since one is too short to time. */
+/* Solves each problem several times between two readings of the clock: one solve takes about as
+ * long as a reading. */
+static double time_small(packing_shape shape, int32_t n, uint64_t seed) {
+    enum { REPEATS = 20 };
+    static const spad_plan_options options = {.seed = 1, .timeout_ns = 100000000};
+    spad_plan *plan = new_plan();
+    spad_error error;
+    if (packing_shaped(plan, shape, n, seed, &error) != SPAD_OK) die(error.message);
+    const double start = cpu_now();
+    for (int k = 0; k < REPEATS; k++) {
+        spad_plan_result *result;
+        if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) die(error.message);
+        spad_plan_result_destroy(result);
+    }
+    const double spent = cpu_now() - start;
+    spad_plan_destroy(plan);
+    return spent / REPEATS;
+}
+
 static void bench_small(void) {
     enum { TIMES = 200 };
+    static const char *const names[] = {"stack", "random", "training"};
     printf("%-9s %5s %12s\n", "shape", "n", "us / solve");
     for (int32_t n = 10; n <= 100; n += 30) {
         for (int shape = 0; shape < 3; shape++) {
             double sum = 0;
-            for (uint64_t seed = 0; seed < TIMES; seed++) {
-                spad_plan *plan = new_plan();
-                spad_error error;
-                times spent;
-                if (packing_shaped(plan, (packing_shape)shape, n, seed, &error) != SPAD_OK)
-                    die(error.message);
-                spad_plan_result *r = solve(plan, SPAD_PLAN_MINIMIZE, 1, 0.1, &spent);
-                sum += spent.cpu;
-                spad_plan_result_destroy(r);
-                spad_plan_destroy(plan);
-            }
-            static const char *const names[] = {"stack", "random", "training"};
+            for (uint64_t seed = 0; seed < TIMES; seed++)
+                sum += time_small((packing_shape)shape, n, seed);
             printf("%-9s %5d %12.2f\n", names[shape], n, sum / TIMES * 1e6);
         }
     }

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import spad.tilelang as T
 from projects import Project
-from spad import _tilelang_tree as tree
-from spad._tilelang_page import shared_bytes
+from spad.tilelang import _tree as tree
+from spad.tilelang._page import shared_bytes
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 

@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 from projects import Project, chosen, keep, named, parser
-from spad import _tilelang_tree as tree
+from spad.tilelang import _tree as tree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 

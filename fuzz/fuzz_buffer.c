@@ -341,7 +341,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     REQUIRE(w != NULL);
     fuzz_run *run = &w->run;
     fuzz_run_init(run, FUZZ_NO_FAULT, 0);
-    const spad_device_options options = {.pool = {.max_bytes = 1 << 20}, .host = &run->host};
+    const spad_device_options options = {.pool = &(spad_pool_options){.max_bytes = 1 << 20},
+                                         .host = &run->host};
     MUST_OUT(run, w->device, spad_device_open(&w->device, "host", &options, &run->error));
     for (int i = 0; i < CALLS_MAX && in.size > 0; i++) call(w, &in);
     size_t left = 0;

@@ -28,7 +28,7 @@ static void check_findings(const spad_check *check) {
     }
     REQUIRE(spad_check_get_counts(check).errors == errors);
     REQUIRE((spad_check_get_verdict(check) == SPAD_VERDICT_WRONG) == (errors > 0));
-    REQUIRE(spad_check_get_reason(check)[0] != '\0');
+    REQUIRE(errors > 0 || spad_check_get_reason(check)[0] != '\0');
 }
 
 static void check_kernel(const spad_kernel *kernel, const uint8_t *data, size_t size) {

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "spad/device/pool.h"
 #include "spad/device/replay.h"
+#include "spad/experimental/log.h"
 
 static void check_rows(const spad_log *log) {
     const int64_t allocations = spad_log_allocation_count(log);

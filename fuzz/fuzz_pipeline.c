@@ -13,6 +13,7 @@
  */
 #include "faults.h"
 #include "spad/spad.h"
+#include "verify/verify.h"
 
 enum {
     EVENTS_MAX = 1500,
@@ -139,9 +140,9 @@ static void check(pipeline *p, const spad_error *no_layout) {
         .layout = p->layout, .event_limit = EVENTS_MAX, .host = &run->host};
     MUST_OUT(run, p->check, spad_check_create(&p->check, p->kernel, &options, &run->error));
     if (p->layout != NULL) {
-        MUST(run, spad_check_add_layout(p->check, p->layout, &run->error));
+        MUST(run, spad__check_add_layout(p->check, p->layout, &run->error));
     } else {
-        MUST(run, spad_check_add_fault(p->check, no_layout, &run->error));
+        MUST(run, spad__check_add_fault(p->check, no_layout, &run->error));
     }
     const spad_check *const checks[] = {p->check};
     MUST(run,

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "spad/wishes.h"
+#include "spad/experimental/soft_constraints.h"
 
 static int collect(void *context, const char *bytes, size_t count) {
     size_t *sum = context;
@@ -11,27 +11,28 @@ static int collect(void *context, const char *bytes, size_t count) {
     return 0;
 }
 
-/* The same text as an earlier plan; the costs of its wishes are those that are counted. */
-static void solve_with_wishes(const spad_plan *plan, const char *text, size_t size) {
+/* The same text as an earlier plan; the costs of its soft constraints are those that are counted.
+ */
+static void solve_with_soft_constraints(const spad_plan *plan, const char *text, size_t size) {
     const size_t count = spad_plan_count(plan);
     spad_plan_place *places = calloc(count + 1, sizeof *places);
     spad_error error;
-    spad_wishes_result *r;
+    spad_soft_result *r;
     if (places == NULL) abort();
     const bool previous =
         spad_plan_read_places(places, count, plan, text, size, "old.csv", &error) == SPAD_OK;
-    const spad_plan_wishes wishes = {.slack = 3,
-                                     .previous = previous ? places : NULL,
-                                     .move_byte_cost = 1,
-                                     .reuse_steps = 2,
-                                     .reuse_cost = 1};
+    const spad_soft_constraints constraints = {.slack = 3,
+                                               .previous = previous ? places : NULL,
+                                               .move_byte_cost = 1,
+                                               .reuse_steps = 2,
+                                               .reuse_cost = 1};
     const spad_plan_options options = {.node_limit = 300, .timeout_ns = 20000000};
-    if (count <= 64 && spad_plan_solve_wishes(&r, plan, &wishes, &options, &error) == SPAD_OK) {
+    if (count <= 64 && spad_plan_solve_soft(&r, plan, &constraints, &options, &error) == SPAD_OK) {
         if (r->plan->verdict <= SPAD_PLAN_FEASIBLE &&
             (r->bound > r->cost || r->plan->height > r->limit ||
              spad_plan_check(NULL, plan, r->plan->places, count, &error) != SPAD_OK))
             abort();
-        spad_wishes_result_destroy(r);
+        spad_soft_result_destroy(r);
     }
     free(places);
 }
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return 0;
     spad_diagnostics *faults;
     if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) abort();
-    const spad_plan_csv_options collects = {.faults = faults};
+    const spad_plan_csv_options collects = {.diagnostics = faults};
     const spad_status all =
         spad_plan_read_csv_with(plan, text, size, "fuzz.csv", &collects, &error);
     if ((all == SPAD_OK) != (spad_diagnostics_count(faults) == 0)) abort();
@@ -59,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         const spad_plan_options options = {.node_limit = 300, .seed = 1};
         spad_plan_result *result;
-        solve_with_wishes(plan, text, size);
+        solve_with_soft_constraints(plan, text, size);
         if (spad_plan_solve(&result, plan, &options, &error) == SPAD_OK) {
             if (result->places != NULL) {
                 size_t sum = 0;

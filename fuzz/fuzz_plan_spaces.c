@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spad/spaces.h"
+#include "spad/experimental/spaces.h"
 
 typedef struct text {
     char *bytes;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "spad/experimental/tiers.h"
 #include "spad/graph.h"
-#include "spad/tiers.h"
 
 typedef struct bytes {
     const uint8_t *at;

@@ -6,7 +6,7 @@ finite time, and never with a crash.
     python3 fuzz/python_calls.py --seed 7 --calls 2000  # the same calls every time
 
 Every public name of every module of the package is called: names are taken from the modules, the
-kinds of arguments from the stubs beside them, so that what is new is called without a change here.
+kinds of arguments from their types, so that what is new is called without a change here.
 Arguments fit in most cases, and otherwise are wrong types, huge numbers, objects of another kernel,
 objects that were closed, and objects whose conversion calls something else first, in this thread or
 another one; callbacks raise and call back; calls run in two threads at a time, and are interrupted.
@@ -29,6 +29,7 @@ import gc
 import importlib
 import itertools
 import os
+import pathlib
 import pickle
 import pkgutil
 import random
@@ -233,34 +234,31 @@ def finish():
 
 
 def modules():
-    """Every module of the package but those that run a command, and the one that needs a
-    compiler of device functions."""
-    names = sorted(info.name for info in pkgutil.iter_modules(spad.__path__)
-                   if info.name not in ("__main__", "_cubie_device", "_triton_command",
-                                        "_tilelang_command", "_program_command"))
-    return {"spad": spad, **{f"spad.{n}": importlib.import_module(f"spad.{n}") for n in names}}
+    """Every module of the package for its users; not those that run a command, or that need a compiler of device
+    functions."""
+    names = sorted(info.name for info in pkgutil.walk_packages(spad.__path__, "spad.")
+                   if not any(part.startswith("_") for part in info.name.split(".")))
+    return {"spad": spad, **{name: importlib.import_module(name) for name in names}}
 
 
-def read_stubs():
-    """The parameters of functions and methods, by "module:name" and "module:Class.name", and without
+def read_types():
+    """The parameters of typed functions and methods, by "module:name" and "module:Class.name", and without
     the module where it is the only one: (name, annotation, needed, only by position)."""
     found = {}
-    folder = os.path.dirname(spad.__file__)
-    for file in sorted(os.listdir(folder)):
-        if file.endswith(".pyi"):
-            with open(os.path.join(folder, file), encoding="utf-8") as text:
-                module = file.removesuffix(".pyi")
-                for node in ast.parse(text.read()).body:
-                    if isinstance(node, ast.FunctionDef):
-                        found[node.name] = found[f"{module}:{node.name}"] = parameters(node)
-                    for inner in node.body if isinstance(node, ast.ClassDef) else ():
-                        if isinstance(inner, ast.FunctionDef):
-                            taken = parameters(inner)
-                            static = any(getattr(d, "id", "") == "staticmethod"
-                                         for d in inner.decorator_list)
-                            taken = taken if static else taken[1:]
-                            found[f"{node.name}.{inner.name}"] = taken
-                            found[f"{module}:{node.name}.{inner.name}"] = taken
+    home = pathlib.Path(spad.__file__).parent
+    for path in [*sorted(home.rglob("*.py")), home / "_spad.pyi"]:
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                found[node.name] = found[f"{module}:{node.name}"] = parameters(node)
+            for inner in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(inner, ast.FunctionDef) and (inner.returns or inner.name == "__new__"):
+                    taken = parameters(inner)
+                    static = any(getattr(d, "id", "") == "staticmethod"
+                                 for d in inner.decorator_list)
+                    taken = taken if static else taken[1:]
+                    found[f"{node.name}.{inner.name}"] = taken
+                    found[f"{module}:{node.name}.{inner.name}"] = taken
     return found
 
 
@@ -367,7 +365,7 @@ class Writer:
         self.names, self.count, self.lines = {"spad": spad}, 0, 0
         exec("from python_calls import *\nimport copy, gc, itertools, pickle", self.names)
         self.held = []  # names of variables that hold an object of the package
-        self.stubs, self.recipes = read_stubs(), made_by_recipes()
+        self.types, self.recipes = read_types(), made_by_recipes()
         # few recipes in a round, so that its objects have to do with each other
         self.chosen = [self.pick(RECIPES) for _ in range(self.rng.choice((1, 2, 4, 8)))]
         self.table = [(path, name) for path, module in modules().items()
@@ -467,7 +465,7 @@ class Writer:
     # -- calls
 
     def arguments(self, key, depth=0):
-        known = self.stubs.get(key)
+        known = self.types.get(key)
         if known is None and str(key) in SPECIAL and self.rng.random() < 0.9:
             return ", ".join(self.value("", "", depth) for _ in range(SPECIAL[key]))
         if known is None:
@@ -495,7 +493,7 @@ class Writer:
                 return self.call(depth)
             if isinstance(thing, type):
                 key = self.key_of(thing, "__new__", "__init__")
-            elif f"{path.rpartition('.')[2]}:{name}" in self.stubs:
+            elif f"{path.rpartition('.')[2]}:{name}" in self.types:
                 key = f"{path.rpartition('.')[2]}:{name}"
             call = f"{path}.{name}({self.arguments(key, depth)})"
             if path in AROUND and self.rng.random() < 0.7:
@@ -509,19 +507,19 @@ class Writer:
         return f"{holder}.{member}({self.arguments(self.key_of(kind, member), depth)})"
 
     def key_of(self, kind, *members):
-        """The key of the first member that a stub has, of the class or one that it comes from."""
+        """The key of the first member with types, of the class or one that it comes from."""
         for base in kind.__mro__:
             for member in members:
                 module = base.__module__.rpartition(".")[2]
                 for key in (f"{module}:{base.__name__}.{member}", f"{base.__name__}.{member}"):
-                    if key in self.stubs:
+                    if key in self.types:
                         return key
         return members[0]
 
     def can_make(self, kind):
         """Is there a constructor, and is the class no exception?"""
         return not issubclass(kind, BaseException) and any(
-            f"{base.__name__}.{new}" in self.stubs
+            f"{base.__name__}.{new}" in self.types
             for base in kind.__mro__ for new in ("__new__", "__init__"))
 
     def members(self, kind):

@@ -41,7 +41,7 @@ int main(void) {
         in[gone] = false;
     }
     int64_t binned = 0;
-    PROVE(bin_fault(&range, &binned) == NULL);
+    PROVE(bin_violation(&range, &binned) == NULL);
     uint32_t lowest = SPAD__BINS;
     const uint32_t from = (uint32_t)ANY_BITS(3);
     for (uint32_t n = 1; n <= PIECES; n++) {

@@ -8,8 +8,8 @@
  * the first round and, unless the quick way leaves it to the general one, after the wrap; closing
  * the scope brings the cursor back.
  */
+#include "alloc/stack/alloc.c"
 #include "proof.h"
-#include "stack/alloc.c"
 
 static stack_scope scopes[2];
 static stack_section sections[3];

@@ -1,4 +1,5 @@
 # What each file is, and what spad can do with it.
+export NVCC=/no/nvcc
 printf '#include <cuda.h>\n' >"$work/gemm.cu"
 printf 'import nki\n' >"$work/kernel.py"
 printf '\177ELF' >"$work/tool"

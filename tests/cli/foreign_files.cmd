@@ -1,4 +1,5 @@
 # What a file is that a command does not read, and what to do instead.
+export NVCC=/no/nvcc
 printf '/* c */' >"$work/k.c"
 printf '__global__ void k();' >"$work/k.cu"
 printf 'import torch' >"$work/k.txt"

@@ -1,1 +1,1 @@
-spad plan input/pipeline.spad --for speed; spad plan input/pipeline.spad --frontier -o x.csv; spad plan ../../examples/buffers.csv --release
+spad plan input/pipeline.spad --for speed; spad plan input/pipeline.spad --frontier -o x.csv; spad plan ../../examples/buffers.csv --release; spad plan input/pipeline.spad --fix --progress; spad plan input/pipeline.spad --minimize

@@ -1,1 +1,1 @@
-spad sim --planned ../../examples/kernels/02_matmul_0_basic.spad
+spad sim ../../examples/kernels/02_matmul_0_basic.spad

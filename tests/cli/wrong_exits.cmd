@@ -1,5 +1,5 @@
 for kernel in 32_double_free 35_allocation_order; do
-    for command in check plan fit emit sim 'sim --planned' tune; do
+    for command in check plan fit emit sim 'sim --apart' tune; do
         spad $command ../../examples/kernels/wrong/$kernel.spad >/dev/null 2>&1
         echo "$kernel: $command: $?"
     done

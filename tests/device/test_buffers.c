@@ -63,7 +63,7 @@ static void devices_that_are_not_there_are_refused(void **state) {
     assert_string_equal(error.message, "the back end has version 3; this library requires 2");
     spad_device_options options = {.shared_space = "nowhere"};
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_UNKNOWN);
-    options = (spad_device_options){.pool = {.block_bytes = 48}};
+    options = (spad_device_options){.pool = &(spad_pool_options){.block_bytes = 48}};
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_ALIGNMENT);
 }
 
@@ -321,8 +321,8 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
     assert_int_equal(spad_buffer_alloc(&b, device, &large, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "131072 B at alignment 1 do not fit: 65536 of 196608 B are free, the "
-                        "largest hole is 65536 B (fragmentation 0 %); free something, request less "
-                        "or raise max_bytes");
+                        "largest hole is 65536 B (fragmentation 0 %); free something or request "
+                        "less");
     assert_int_equal(error.needed, 131072);
     assert_int_equal(error.largest_hole, 65536);
     assert_string_equal(error.subject, "large");
@@ -544,7 +544,8 @@ static void global_buffers_have_places_in_the_trace(void **state) {
     assert_ok(spad_target_find(&target, "host", &error), &error);
     assert_ok(spad_trace_create(&trace, target, NULL, &error), &error);
     const spad_device_options options = {
-        .trace = trace, .pool = {.block_bytes = 64, .grow_bytes = 4096, .exact = true}};
+        .trace = trace,
+        .pool = &(spad_pool_options){.block_bytes = 64, .grow_bytes = 4096, .exact = true}};
     spad_device *device = open_device(&options);
     const int64_t guard =
         spad_device_get_info(device)->guard_bytes; /* blocks are that much larger */

@@ -202,7 +202,8 @@ static void memory_is_reused_in_the_order_of_the_stream(void **state) {
     (void)state;
     enum { ROUNDS = 200, BYTES = 40000 };
     spad_error error;
-    const spad_device_options options = {.pool = {.max_bytes = 8 * 65536, .grow_bytes = 65536}};
+    const spad_device_options options = {
+        .pool = &(spad_pool_options){.max_bytes = 8 * 65536, .grow_bytes = 65536}};
     spad_device *device = open_device(&options);
     spad_stream streams[2] = {new_stream(device), new_stream(device)};
     static uint8_t in[ROUNDS][BYTES];
@@ -365,7 +366,8 @@ static void blocks_in_the_order_of_a_stream(void **state) {
     (void)state;
     spad_error error;
     spad_allocation a, b, c;
-    const spad_device_options options = {.pool = {.max_bytes = 65536, .grow_bytes = 65536}};
+    const spad_device_options options = {
+        .pool = &(spad_pool_options){.max_bytes = 65536, .grow_bytes = 65536}};
     spad_device *device = open_device(&options);
     spad_stream one = new_stream(device);
     spad_stream two;

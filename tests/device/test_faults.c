@@ -226,7 +226,8 @@ static void buffers_until_failure(test_host *host, long n, bool *failed) {
     spad_error error;
     enum { BYTES = 24 << 10 };
     const int64_t bytes = BYTES; /* more than a chunk, so that every one needs another */
-    const spad_device_options options = {.pool = {.grow_bytes = bytes / 2}, .host = &host->host};
+    const spad_device_options options = {.pool = &(spad_pool_options){.grow_bytes = bytes / 2},
+                                         .host = &host->host};
     spad_device *device = open_device(&options);
     spad_pool *pool;
     assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc/block/block.h"
 #include "base/random.h"
-#include "block/block.h"
 
 enum { CASES = TEST_RUNS(100000), ITEMS = 10, MOMENTS = 12, SPAN = 4096 };
 

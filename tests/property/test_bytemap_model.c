@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "check/bytemap.h"
+#include "check/last_writers.h"
 
 enum { LANES = 5, BYTES = 3000, WRITES = 6000, ROUNDS = 6 };
 

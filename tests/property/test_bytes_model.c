@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernel/bytes.h"
+#include "kernel/touched_bytes.h"
 
 enum { LANES = 6, BYTES = 40, PAIRS = 200000 };
 

@@ -19,7 +19,7 @@
 
 #include "base/random.h"
 #include "spad/check.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/executor.h"
 #include "support/random_kernel.h"
 
@@ -50,6 +50,7 @@ typedef struct tally {
 typedef struct verdict {
     bool rules;
     bool errors;
+    bool others; /* errors that are not about the end of the block */
     bool unknown;
     bool unwritten; /* an output lacks something */
     char first[512];
@@ -102,10 +103,17 @@ static verdict check(const spad_kernel *kernel, const spad_layout *layout) {
                      f->message);
         }
         v.errors = true;
+        v.others |= f->code != SPAD_FINDING_UNFINISHED;
     }
     if (!v.errors) snprintf(v.first, sizeof v.first, "%s", spad_check_get_reason(result));
     spad_check_destroy(result);
     return v;
+}
+
+/* Does the check find what the executor finds? The executor looks at ends last, so an operation
+ * that nothing waits for does not stand for another error. */
+static bool is_found(const verdict *v, const executor_result *run) {
+    return run->wrong == EXECUTOR_UNFINISHED ? v->errors : v->others;
 }
 
 static void show(const char *what, uint64_t seed, const char *text, const verdict *v,
@@ -148,7 +156,7 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
     } else if (v.errors && run.wrong == 0) {
         t->alarms++;
         show("false alarm", seed, text, &v, &run, shown);
-    } else if (!v.errors && run.wrong != 0) {
+    } else if (run.wrong != 0 && !is_found(&v, &run)) {
         t->missed++;
         show("missed", seed, text, &v, &run, shown);
     } else if (v.errors) {
@@ -208,7 +216,7 @@ static void what_was_missed_is_found(void **state) {
         /* a read and a write of one operation, followed by an async write without a fence */
         "kernel k on sm_90\nunit up on simt free proxy\n"
         "tensor y : shared u8 (8) at 71 input\ntensor z : shared u8 (8) at 69 input\n"
-        "simt op reads z writes y\nagent a { up op writes z }\n",
+        "simt op reads z writes y\nagent a { up op writes z\ndrain all }\n",
         /* a race of two statements that have a warning in an earlier iteration */
         "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\n"
         "mbarrier full count 1\nmbarrier empty count 1\n"
@@ -224,10 +232,10 @@ static void what_was_missed_is_found(void **state) {
         /* sums, a read after them, and then a copy that adds: the read is ordered only */
         "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\n"
         "tensor x : shared u8 (8) at 64 input\n"
-        "simt op adds x\nsimt op reads x\ntma op adds x in g\n",
+        "simt op adds x\nsimt op reads x\ntma op adds x in g\ndrain all\n",
         "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\n"
         "tensor x : shared u8 (8) at 64 input\n"
-        "simt op adds x\nsimt op reads x\ntma op writes x in g\n",
+        "simt op adds x\nsimt op reads x\ntma op writes x in g\ndrain all\n",
         /* bytes for an mbarrier that has no life: the search for a cause judges such a run */
         "kernel cursors on sm_90\n"
         "param N = 3\n"
@@ -270,7 +278,7 @@ static void what_was_missed_is_found(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         spad_kernel *kernel = test_parse(texts[i]);
         assert_int_not_equal(executor_run(kernel, NULL).wrong, 0);
-        assert_true(check(kernel, NULL).errors);
+        assert_true(check(kernel, NULL).others);
         spad_kernel_destroy(kernel);
     }
 }

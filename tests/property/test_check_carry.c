@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Proofs for two trip counts that depend on each other, as in persistent kernels: random pipelines
  * with the running index t * N + n, right or wrong in one place, at once or only for large values.
- * What is proved for every T and N must be right for every pair of a large part, each examined
+ * What is proved for all T and N must be right for every pair of a large part, each examined
  * alone; and a kernel that is wrong for one of the small pairs next to the given one must not pass
  * without a word. */
 #include "support/claims.h"

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "spad/check.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/files.h"
 #include "support/mutate.h"
 

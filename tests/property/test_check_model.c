@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernel/walk.h"
+#include "kernel/walk/walk.h"
 #include "spad/check.h"
 
 enum {

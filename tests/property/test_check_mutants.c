@@ -22,7 +22,7 @@
 
 #include "base/random.h"
 #include "spad/check.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/executor.h"
 #include "support/files.h"
 #include "support/mutate.h"

@@ -2,7 +2,7 @@
  *
  * Proofs for all trip counts of kernels in which a loop grows inside of another one that grows, as
  * in causal attention: how many blocks a tile has depends on the tile and on T. What is proved for
- * every T, or for every T from some value on, must be right for each T of a row, run alone. Many
+ * every T, or for all T from some value on, must be right for each T of a row, run alone. Many
  * kernels have a condition or an index that shows at one block, one tile or one length only, and
  * some of these are mistakes that small T do not have.
  */
@@ -51,7 +51,10 @@ typedef struct scheme {
 /* A condition that few iterations have, or all after some, or every second. */
 static void put_condition(page *p, bool inner) {
     const int number = 1 + pick(p, 16);
-    switch (pick(p, inner ? 10 : 4)) {
+    const int other = 1 + pick(p, 30);
+    switch (pick(p, inner ? 12 : 4)) {
+    case 10: put(p, "if n == %d and t != %d or T == %d ", number, other, other + 3); break;
+    case 11: put(p, "if n > %d and t > %d ", number, other); break;
     case 0: put(p, "if t == %d ", number); break;
     case 1: put(p, "if T - t == %d ", number); break;
     case 2: put(p, "if t %% %d == 1 ", 2 + pick(p, 2)); break;
@@ -214,7 +217,7 @@ static int64_t row = 40;
 
 static void look_at(const page *p, counts *c) {
     const answer all = ask(p, 5, false);
-    const char *claim = strstr(all.reason, "for every T");
+    const char *claim = strstr(all.reason, "for all T");
     int64_t from = 0;
     c->refused += !all.possible;
     if (!all.possible) return;
@@ -223,7 +226,7 @@ static void look_at(const page *p, counts *c) {
     c->left += claim == NULL;
     if (claim == NULL) return;
     c->proved++;
-    if (strncmp(claim, "for every T from ", 17) == 0) from = atoll(claim + 17);
+    if (strncmp(claim, "for all T >= ", 13) == 0) from = atoll(claim + 13);
     for (int64_t t = from; t < row; t++) {
         const answer one = ask(p, t, true);
         if (one.possible && one.verdict == SPAD_VERDICT_PROVED_SHAPE) continue;
@@ -248,7 +251,7 @@ static void claims_hold_for_each_shape(void **state) {
         }
         look_at(&p, &c);
     }
-    print_message("%lld kernels: %lld proved for every T, %lld wrong, %lld refused, %lld without a "
+    print_message("%lld kernels: %lld proved for all T, %lld wrong, %lld refused, %lld without a "
                   "proof\n",
                   (long long)kernels, (long long)c.proved, (long long)c.wrong, (long long)c.refused,
                   (long long)c.left);

@@ -4,7 +4,7 @@
  * threads is written twice: as one list of statements whose accesses state which thread makes
  * them, and as two agents that run the same statements, each with its part of every tile. The
  * check of the first must find an error iff that of the second does, for each number of
- * iterations, and what is proved for every N must be right for the agents. Some programs have a
+ * iterations, and what is proved for all N must be right for the agents. Some programs have a
  * tile in tensor memory, of whose lanes each thread has a half, or an mbarrier in the bytes of a
  * tile, which one thread initialises and invalidates.
  */
@@ -214,7 +214,7 @@ static void threads_are_like_agents(void **state) {
             assert_true(right);
         }
     }
-    print_message("%lld programs: %lld of %lld shapes wrong, %lld proved for every N\n",
+    print_message("%lld programs: %lld of %lld shapes wrong, %lld proved for all N\n",
                   (long long)kernels, (long long)wrong, (long long)kernels * ROUNDS,
                   (long long)proved);
     assert_true(wrong * 5 > kernels * ROUNDS && wrong * 5 < 4 * kernels * ROUNDS);

@@ -2,7 +2,7 @@
  *
  * Proofs for all trip counts of kernels whose cursors advance unevenly: bounds that change from
  * tile to tile, tiles that are left out, loops that end with a break, and a stage more or less
- * after a tile. What is proved for every N, or for every N from some value on, must be right for
+ * after a tile. What is proved for all N, or for all N from some value on, must be right for
  * each N of a row, run alone. Most kernels are right; some have a small mistake, and some of those
  * are right at small N only.
  */
@@ -142,8 +142,8 @@ static answer ask(const page *p, int64_t n, bool one_shape) {
 }
 
 typedef struct counts {
-    int64_t proved; /* for every N */
-    int64_t from;   /* for every N from some value on, and smaller ones are wrong */
+    int64_t proved; /* for all N */
+    int64_t from;   /* for all N from some value on, and smaller ones are wrong */
     int64_t wrong;
     int64_t left; /* neither */
 } counts;
@@ -151,7 +151,7 @@ typedef struct counts {
 static void look_at(const page *p, counts *c) {
     const answer all = ask(p, 3, false);
     assert_true(all.possible);
-    const char *claim = strstr(all.reason, "for every N");
+    const char *claim = strstr(all.reason, "for all N");
     int64_t from = 0;
     if (all.verdict == SPAD_VERDICT_WRONG) {
         c->wrong++;
@@ -165,7 +165,7 @@ static void look_at(const page *p, counts *c) {
     }
     c->proved += all.verdict == SPAD_VERDICT_PROVED_ALL;
     c->from += all.verdict != SPAD_VERDICT_PROVED_ALL;
-    if (strncmp(claim, "for every N from ", 17) == 0) from = atoll(claim + 17);
+    if (strncmp(claim, "for all N >= ", 13) == 0) from = atoll(claim + 13);
     for (int64_t n = from; n < ROW; n++) {
         const answer one = ask(p, n, true);
         if (!one.possible || one.verdict != SPAD_VERDICT_WRONG) continue;
@@ -185,7 +185,7 @@ static void claims_hold_for_each_shape(void **state) {
         make_kernel(&p);
         look_at(&p, &c);
     }
-    print_message("%lld kernels: %lld proved for every N, %lld from some N on, %lld wrong, %lld "
+    print_message("%lld kernels: %lld proved for all N, %lld from some N on, %lld wrong, %lld "
                   "without a proof\n",
                   (long long)kernels, (long long)c.proved, (long long)c.from, (long long)c.wrong,
                   (long long)c.left);

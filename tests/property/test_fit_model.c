@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "spad/check.h"
-#include "spad/fit.h"
+#include "spad/experimental/fit.h"
 
 enum { TENSORS = 5, KERNELS = 20 };
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/walk.h"
 
 enum {
     UNKNOWNS = 3,
@@ -728,7 +728,8 @@ static void walks_agree_with_the_model(void **state) {
         m.random.state = seed;
         m.at = m.text;
         m.param = pick(&m, 1, 4);
-        put(&m, "kernel k on trn2\nparam P = %lld\ncounter c[7]\n", (long long)m.param);
+        put(&m, "kernel k on trn2\nparam P = %lld\n", (long long)m.param);
+        put(&m, "%scounter c[7]\n", seed % 3 == 0 ? "threads 32 * P registers 8 + P\n" : "");
         put(&m, "mbarrier mb[%d] count 1\nmbarrier one count 1\n", ELEMENTS);
         put(&m, "unknown u[%d] in -1..4 = [", UNKNOWNS);
         for (int i = 0; i < UNKNOWNS; i++) {

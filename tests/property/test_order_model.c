@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "spad/check.h"
-#include "spad/walk.h"
+#include "spad/experimental/walk.h"
 #include "support/kernels.h"
 #include "support/support.h"
 

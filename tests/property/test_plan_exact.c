@@ -284,13 +284,18 @@ static bool some_group_has_no_lane(const oracle *o) {
     return false;
 }
 
+/* Two of one group that share bytes wherever it is: they start at one lane. */
+static bool overlap_in_group(const oracle *o, int i, int j) {
+    return o->group[i] == o->group[j] && o->buffer[i].size > 0 && o->buffer[j].size > 0 &&
+           o->delta[i] < o->delta[j] + o->buffer[j].size &&
+           o->delta[j] < o->delta[i] + o->buffer[i].size;
+}
+
 /* The lowest height, or IMPOSSIBLE, or TOO_TALL for a word. */
 static int lowest_height(oracle *o) {
     look_at_buffers(o);
     for (int k = 0; k < o->pair_count; k++)
-        if (o->group[o->apart[k][0]] == o->group[o->apart[k][1]] &&
-            o->buffer[o->apart[k][0]].size > 0 && o->buffer[o->apart[k][1]].size > 0)
-            return IMPOSSIBLE;
+        if (overlap_in_group(o, o->apart[k][0], o->apart[k][1])) return IMPOSSIBLE;
     if (o->contradiction || some_group_has_no_lane(o)) return IMPOSSIBLE;
     /* what is not pinned fits above the pins, so only they can be impossible */
     o->height = TALLEST;

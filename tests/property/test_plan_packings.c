@@ -11,12 +11,16 @@
 #include "support/packing.h"
 #include "support/support.h"
 
-static spad_plan *perfect(int32_t count, uint64_t seed) {
+static spad_plan *perfect_of(int32_t count, int64_t height, uint64_t seed) {
     spad_error error;
     spad_plan *plan;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-    assert_ok(packing_perfect(plan, count, 1000, seed, &error), &error);
+    assert_ok(packing_perfect(plan, count, height, seed, &error), &error);
     return plan;
+}
+
+static spad_plan *perfect(int32_t count, uint64_t seed) {
+    return perfect_of(count, 1000, seed);
 }
 
 static void perfect_packings_are_found(void **state) {
@@ -35,6 +39,24 @@ static void perfect_packings_are_found(void **state) {
             spad_plan_result_destroy(result);
             spad_plan_destroy(plan);
         }
+    }
+}
+
+/* Thousands of buffers, and next to no choice that is taken back. */
+static void large_perfect_packings_are_found(void **state) {
+    (void)state;
+    static const int32_t counts[] = {700, 2000, 9000};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        spad_plan *plan = perfect_of(counts[k], INT64_C(1) << 30, k + 1);
+        const spad_plan_options options = {.node_limit = 8 * (int64_t)counts[k]};
+        spad_error error;
+        spad_plan_result *result;
+        assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+        assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+        assert_int_equal(result->height, INT64_C(1) << 30);
+        assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
     }
 }
 
@@ -169,6 +191,7 @@ static void large_solves_survive_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(perfect_packings_are_found),
+                                       cmocka_unit_test(large_perfect_packings_are_found),
                                        cmocka_unit_test(one_byte_too_many_is_infeasible),
                                        cmocka_unit_test(searches_prove_what_the_load_does_not),
                                        cmocka_unit_test(every_mutation_is_caught),

@@ -8,6 +8,7 @@
  * we ship with large trip counts.
  */
 #include "base/error.h"
+#include "sim/sim.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -396,8 +397,8 @@ static void the_model_agrees(void **state) {
 
 static int64_t total_waiting(const spad_sim *sim) {
     int64_t total = 0;
-    for (size_t i = 0; i < spad_sim_wait_count(sim); i++) {
-        total += spad_sim_get_wait(sim, i)->total;
+    for (size_t i = 0; i < sim->waits.count; i++) {
+        total += sim->waits.items[i].total;
     }
     return total;
 }
@@ -426,7 +427,7 @@ static bool compare_with_skipping(const spad_kernel *kernel) {
         assert_int_equal(a.statement, b.statement);
         for (size_t i = 0; i < a.value_count; i++) assert_int_equal(a.values[i], b.values[i]);
     }
-    const bool skipped = spad_sim_repeat_count(skip) > 0;
+    const bool skipped = skip->repeats.count > 0;
     spad_sim_destroy(run_all);
     spad_sim_destroy(skip);
     return skipped;

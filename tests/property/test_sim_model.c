@@ -11,6 +11,8 @@
  * shallower ones, and the tuner against all combinations.
  */
 #include "base/error.h"
+#include "sim/sim.h"
+#include "sim/tune.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -331,8 +333,8 @@ static void the_model_agrees(void **state) {
 
 static int64_t total_of(const spad_sim *sim, spad_wait_kind kind) {
     int64_t total = 0;
-    for (size_t i = 0; i < spad_sim_wait_count(sim); i++) {
-        const spad_sim_wait *w = spad_sim_get_wait(sim, i);
+    for (size_t i = 0; i < sim->waits.count; i++) {
+        const spad__sim_wait *w = &sim->waits.items[i];
         if (w->kind == kind) total += w->total;
     }
     return total;
@@ -373,8 +375,8 @@ static void skipping_changes_nothing(void **state) {
         const spad_sim_options early = {.repeat_after = 1};
         spad_sim *run = simulate(kernel, &all);
         spad_sim *skip = simulate(kernel, &early);
-        assert_int_equal(spad_sim_repeat_count(run), 0);
-        skipped += spad_sim_repeat_count(skip) > 0;
+        assert_int_equal(run->repeats.count, 0);
+        skipped += skip->repeats.count > 0;
         assert_same_result(skip, run, spad_kernel_get_target(kernel)->engine_count);
         spad_sim_destroy(run);
         spad_sim_destroy(skip);
@@ -494,7 +496,7 @@ static best try_all(const spad_kernel *kernel, int64_t most) {
     return b;
 }
 
-static int64_t time_of(const spad_tune_point *point) {
+static int64_t time_of(const spad__tune_point *point) {
     return point->fits ? point->planned : point->makespan;
 }
 
@@ -526,9 +528,9 @@ static void the_tuner_finds_the_best(void **state) {
         assert_true(two.deepest <= one.makespan && two.bound <= two.deepest);
         /* where the deepest fit, the descent gives up for nothing what gives nothing */
         if (one.makespan == one.deepest) assert_int_equal(two.makespan, one.makespan);
-        for (size_t i = 1; i < spad_tune_point_count(all); i++) {
-            const spad_tune_point *p = spad_tune_get_point(all, i - 1);
-            const spad_tune_point *q = spad_tune_get_point(all, i);
+        for (size_t i = 1; i < all->points.count; i++) {
+            const spad__tune_point *p = &all->points.items[i - 1];
+            const spad__tune_point *q = &all->points.items[i];
             assert_true(p->bytes < q->bytes && time_of(p) > time_of(q));
         }
         spad_tune_destroy(all);

@@ -7,7 +7,7 @@
  * live or not, addresses are found by counting, sharing is found by painting
  * bytes. It has no code in common with the manager. After every step the two
  * are compared in all that can be asked; a refused step must change nothing. */
-#include "stack/stack.h"
+#include "alloc/stack/stack.h"
 #include "support/support.h"
 #include "trace/trace.h"
 

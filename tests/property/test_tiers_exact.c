@@ -2,22 +2,49 @@
  *
  * Several memories against brute force: every memory of every phase of every buffer is tried, and
  * every offset of every stay; the least cost is the one that was proved. The same problem as a CSV
- * text has the same cost, and the rows that are written are a plan.
+ * text has the same cost, and the rows that are written are a plan. Every two of the rules that a
+ * file with a choice of memories can have are in at least one text of a hundred, on one row.
  *
- *     test_tiers_exact [PROBLEMS [SEED]]
+ *     test_tiers_exact [PROBLEMS [SEED [table]]]
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/spaces.h"
+#include "spad/experimental/spaces.h"
 #include "support/support.h"
 
 enum { BUFFERS = 4, USES = 3, PHASES = 2 * USES - 1, MEMORIES = 3, MOMENTS = 6, STAYS = 12 };
 
 static int64_t problems = 5000;
 static uint64_t seed = 2026;
+static bool table;
+
+/* ---- rules ------------------------------------------------------------------------- */
+
+typedef enum rule {
+    END,
+    EMPTY,
+    ALIGNMENT,
+    CAPACITY,
+    CHOICE,
+    ANY,
+    USES_COLUMN,
+    HOME,
+    KEPT,
+    CONSTANT,
+    ALIGNED,
+    GRANULE,
+    RULES
+} rule;
+
+static const char *const rule_names[RULES] = {"end",    "size 0",     "alignment",     "capacity",
+                                              "choice", "any memory", "uses",          "home",
+                                              "kept",   "constant",   "aligned space", "granule"};
+
+static int64_t texts;
+static int64_t met[RULES][RULES]; /* texts in which a row has both */
 
 typedef struct stay {
     int buffer, memory, lower, upper;
@@ -213,23 +240,125 @@ static void append(char *text, size_t room, const char *before, int64_t number, 
     snprintf(text + length, room - length, "%s%lld%s", before, (long long)number, after);
 }
 
-static void write_problem(const oracle *o, char *text, size_t room) {
-    snprintf(text, room, "id,lower,upper,size,alignment,constant,kept,home,uses,space\n");
+/* How a problem is written: what another text could say as well, and rules of a chip. */
+typedef struct wording {
+    bool end;
+    bool bare; /* uses at both ends of a life are left out, and the names of all memories */
+    bool ruled;
+    spad_space space[MEMORIES];
+} wording;
+
+static const char *const memory_names[MEMORIES] = {"m0", "m1", "m2"};
+
+/* Where every row names one memory, plan_rules has the rules of a chip. */
+static bool has_choice(const oracle *o) {
+    for (int i = 0; i < o->count; i++)
+        if ((o->buffer[i].memories & (o->buffer[i].memories - 1)) != 0) return true;
+    return false;
+}
+
+static wording random_wording(const oracle *o, spad__random *random) {
+    wording w = {.end = spad__random_below(random, 2) == 0,
+                 .bare = spad__random_below(random, 2) == 0,
+                 .ruled = spad__random_below(random, 2) == 0 && has_choice(o)};
+    const int64_t granule = spad__random_in(random, 1, 3);
+    for (int m = 0; m < MEMORIES; m++)
+        w.space[m] = (spad_space){.name = memory_names[m],
+                                  .lanes = 1,
+                                  .bytes = SPAD_UNBOUNDED,
+                                  .alignment = INT64_C(1) << spad__random_below(random, 3),
+                                  .granule = granule};
+    return w;
+}
+
+static bool has_bare_uses(const spad_tier_buffer *b) {
+    return b->use_count < 3;
+}
+
+/* The same problem with the rules of the chip: an alignment that suits all memories of a buffer,
+ * and memories of whole granules. */
+static oracle ruled_oracle(const oracle *o, const wording *w) {
+    oracle r = *o;
+    for (int m = 0; m < r.memories; m++)
+        if (r.memory[m].capacity != SPAD_UNBOUNDED)
+            r.memory[m].capacity -= r.memory[m].capacity % w->space[m].granule;
+    for (int i = 0; i < r.count; i++) {
+        r.buffer[i].uses = r.uses[i];
+        for (int m = 0; m < r.memories; m++) {
+            if ((r.buffer[i].memories >> m & 1) == 0) continue;
+            int64_t common = r.buffer[i].alignment;
+            while (common % w->space[m].alignment != 0 || common % w->space[m].granule != 0)
+                common += r.buffer[i].alignment;
+            r.buffer[i].alignment = common;
+        }
+    }
+    r.least = -1;
+    try_memories(&r, 0, 0, 0);
+    return r;
+}
+
+static void count_rules(const oracle *o, const wording *w) {
+    bool both[RULES][RULES] = {{0}};
+    texts++;
+    for (int i = 0; i < o->count; i++) {
+        const spad_tier_buffer *b = &o->buffer[i];
+        const bool all = b->memories + 1 == 1U << o->memories;
+        bool has[RULES] = {[END] = w->end,
+                           [EMPTY] = b->size == 0,
+                           [ALIGNMENT] = b->alignment > 1,
+                           [CHOICE] = (b->memories & (b->memories - 1)) != 0,
+                           [ANY] = all && w->bare,
+                           [USES_COLUMN] = !(w->bare && has_bare_uses(b)),
+                           [HOME] = b->home != SPAD_NO_MEMORY,
+                           [KEPT] = b->kept,
+                           [CONSTANT] = b->constant};
+        for (int m = 0; m < o->memories; m++) {
+            has[CAPACITY] = has[CAPACITY] || o->memory[m].capacity != SPAD_UNBOUNDED;
+            has[ALIGNED] = has[ALIGNED] || (w->ruled && w->space[m].alignment > 1);
+            has[GRANULE] = has[GRANULE] || (w->ruled && w->space[m].granule > 1);
+        }
+        for (int x = 0; x < RULES; x++)
+            for (int y = 0; y < x; y++) both[x][y] = both[x][y] || (has[x] && has[y]);
+    }
+    for (int x = 0; x < RULES; x++)
+        for (int y = 0; y < x; y++) met[x][y] += both[x][y];
+}
+
+static void print_table(void) {
+    printf("| rule |");
+    for (int y = 0; y + 1 < RULES; y++) printf(" %s |", rule_names[y]);
+    printf("\n|---|");
+    for (int y = 0; y + 1 < RULES; y++) printf("---:|");
+    for (int x = 1; x < RULES; x++) {
+        printf("\n| %s |", rule_names[x]);
+        for (int y = 0; y + 1 < RULES; y++) {
+            if (y < x) printf(" %lld", (long long)met[x][y]);
+            printf(" |");
+        }
+    }
+    printf("\n%lld texts\n", (long long)texts);
+}
+
+static void write_problem(const oracle *o, const wording *w, char *text, size_t room) {
+    snprintf(text, room, "id,lower,%s,size,alignment,constant,kept,home,uses,space\n",
+             w->end ? "end" : "upper");
     for (int i = 0; i < o->count; i++) {
         const spad_tier_buffer *b = &o->buffer[i];
         append(text, room, "b", i, ",");
         append(text, room, "", b->uses[0], ",");
-        append(text, room, "", b->uses[b->use_count - 1] + 1, ",");
+        append(text, room, "", b->uses[b->use_count - 1] + !w->end, ",");
         append(text, room, "", b->size, ",");
         append(text, room, "", b->alignment, ",");
         append(text, room, "", b->constant, ",");
         append(text, room, "", b->kept, b->home == SPAD_NO_MEMORY ? ",," : ",m");
         if (b->home != SPAD_NO_MEMORY) append(text, room, "", (int64_t)b->home, ",");
-        for (size_t k = 0; k < b->use_count; k++)
-            append(text, room, " ", b->uses[k], k + 1 == b->use_count ? "," : "");
+        const bool bare = w->bare && has_bare_uses(b);
+        for (size_t k = 0; k < b->use_count && !bare; k++) append(text, room, " ", b->uses[k], "");
+        snprintf(text + strlen(text), room - strlen(text), ",");
         const char *before = "m";
+        const bool all = b->memories + 1 == 1U << o->memories;
         for (int m = 0; m < o->memories; m++) {
-            if ((b->memories >> m & 1) == 0) continue;
+            if ((b->memories >> m & 1) == 0 || (all && w->bare)) continue;
             append(text, room, before, m, "");
             before = "|m";
         }
@@ -237,27 +366,31 @@ static void write_problem(const oracle *o, char *text, size_t room) {
     }
 }
 
-static spad_spaces *read_problem(const oracle *o, const char *text) {
+static spad_spaces *read_problem(const oracle *o, const spad_target *target, const char *text) {
     spad_error error;
     spad_spaces *spaces;
     assert_ok(spad_spaces_create(&spaces, NULL, &error), &error);
+    if (target != NULL) spad_spaces_set_target(spaces, target);
     for (int m = 0; m < o->memories; m++) {
-        char name[16];
-        snprintf(name, sizeof name, "m%d", m);
-        const spad_tier memory = {name, o->memory[m].capacity, o->memory[m].cost};
+        const spad_tier memory = {memory_names[m], o->memory[m].capacity, o->memory[m].cost};
         assert_ok(spad_spaces_add_memory(NULL, spaces, &memory, &error), &error);
     }
     assert_ok(spad_spaces_read_csv(spaces, text, strlen(text), "t.csv", NULL, &error), &error);
     return spaces;
 }
 
-static void compare_text(const oracle *o) {
+static void compare_text(const oracle *given, spad__random *random) {
     enum { ROOM = 4096 };
     char text[ROOM];
     spad_error error;
     spad_spaces_result *r;
-    write_problem(o, text, sizeof text);
-    spad_spaces *spaces = read_problem(o, text);
+    const wording w = random_wording(given, random);
+    const spad_target target = {.name = "test", .space_count = MEMORIES, .spaces = w.space};
+    const oracle ruled = w.ruled ? ruled_oracle(given, &w) : *given;
+    const oracle *o = &ruled;
+    write_problem(given, &w, text, sizeof text);
+    count_rules(given, &w);
+    spad_spaces *spaces = read_problem(given, w.ruled ? &target : NULL, text);
     assert_ok(spad_spaces_solve(&r, spaces, NULL, &error), &error);
     assert_int_equal(r->verdict <= SPAD_PLAN_FEASIBLE, o->least >= 0);
     if (r->tiers != NULL && o->least >= 0) assert_int_equal(r->tiers->cost, o->least);
@@ -265,7 +398,7 @@ static void compare_text(const oracle *o) {
         test_text sink;
         test_text_init(&sink);
         assert_ok(spad_spaces_write_csv(spaces, r, text, strlen(text), &sink.sink, &error), &error);
-        spad_spaces *again = read_problem(o, sink.bytes); /* pins that do not clash */
+        spad_spaces *again = read_problem(given, NULL, sink.bytes); /* pins that do not clash */
         spad_spaces_result *same;
         assert_ok(spad_spaces_solve(&same, again, NULL, &error), &error);
         assert_true(same->tiers == NULL && same->verdict == SPAD_PLAN_OPTIMAL);
@@ -285,7 +418,7 @@ static void compare_one(spad__random *random, bool text, int64_t *impossible, in
     assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
     random_tiers(random, &o, tiers);
     try_memories(&o, 0, 0, 0);
-    if (text) compare_text(&o);
+    if (text) compare_text(&o, random);
     assert_ok(spad_tiers_solve(&r, tiers, NULL, &error), &error);
     if (o.least < 0) {
         assert_int_equal(r->verdict, SPAD_PLAN_INFEASIBLE);
@@ -314,12 +447,20 @@ static void tiers_agree_with_brute_force(void **state) {
     int64_t moved = 0;
     for (int64_t n = 0; n < problems; n++)
         compare_one(&random, problems > 5000 || n % 4 == 0, &impossible, &moved);
-    assert_true(problems < 1000 || (impossible > problems / 50 && moved > problems / 20));
+    if (table) print_table();
+    if (problems < 1000) return;
+    assert_true(impossible > problems / 50 && moved > problems / 20);
+    for (int x = 0; x < RULES; x++)
+        for (int y = 0; y < x; y++)
+            if (met[x][y] < texts / 100)
+                fail_msg("%s and %s meet in %lld texts", rule_names[x], rule_names[y],
+                         (long long)met[x][y]);
 }
 
 int main(int argc, char **argv) {
     if (argc > 1) problems = strtoll(argv[1], NULL, 10);
     if (argc > 2) seed = strtoull(argv[2], NULL, 10);
+    table = argc > 3 && strcmp(argv[3], "table") == 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiers_agree_with_brute_force)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "read/ttgir.h"
+#include "frontend/ttgir/ttgir.h"
 #include "spad/spad.h"
 #include "support/files.h"
 #include "support/support.h"

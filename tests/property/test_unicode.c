@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/source.h"
+#include "base/diagnostics.h"
 #include "base/text.h"
 
 /* Returns the bytes written. */

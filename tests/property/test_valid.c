@@ -5,10 +5,10 @@
  */
 #include <stdio.h>
 
+#include "alloc/stack/stack.h"
 #include "base/names.h"
 #include "base/random.h"
-#include "plan/boxes.h"
-#include "stack/stack.h"
+#include "plan/search/boxes.h"
 #include "support/breaks.h"
 #include "support/packing.h"
 #include "trace/trace.h"

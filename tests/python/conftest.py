@@ -16,6 +16,14 @@ def pytest_addoption(parser):
                      help="iterations of the leak checks (the long run: 100000)")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """Sweeps keep their key here, and not in the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def sequences(request):
     return request.config.getoption("--sequences")

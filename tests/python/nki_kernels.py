@@ -126,7 +126,7 @@ def managed(x, degree=2):
     sums = nl.ndarray((P, 4), dtype=nl.float32, buffer=nl.sbuf)
     sbm.open_scope(interleave_degree=degree, name="rows")
     for i in range(4):
-        row = sbm.alloc_stack((P, 512), nl.bfloat16, name="row")
+        row = sbm.alloc_stack((P, 512), nl.bfloat16, name=f"row{i}")
         nisa.dma_copy(dst=row, src=x[i * P:(i + 1) * P, :])
         nisa.tensor_reduce(dst=sums[:, i], op=nl.add, data=row, axis=1)
         nisa.tensor_scalar(dst=row, data=row, op0=nl.multiply, operand0=sums[:, i:i + 1])
@@ -347,3 +347,53 @@ def random(x, index, seed):
     t = nl.add(nl.dropout(nl.load(x), 0.5), nl.rand(x.shape, dtype=x.dtype))
     nl.store(x, t)
     nl.store(x[:, 0:8], nl.gather_flattened(t, nl.load(index)))
+
+
+@nki.jit
+def appended(x, counts, start):
+    """Each core writes its part of a row behind what is there already, at a place that the device knows."""
+    me, width = nl.program_id(0), x.shape[1]
+    out = nl.ndarray((2, 1024), dtype=x.dtype, buffer=nl.shared_hbm)
+    offset = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=offset, src=counts)
+    t = nl.ndarray((1, width), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=out.ap([[1024, 1], [1, width]], offset=start * me, scalar_offset=offset, indirect_dim=1), src=t)
+    return out
+
+
+@nki.jit
+def both_store(x, change):
+    """Both cores do the same, apart from what `change` names, and store it to the same place."""
+    me = nl.program_id(0)
+    out = nl.ndarray((P, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray((P, 256), dtype=nl.float32, buffer=nl.sbuf)
+    u = nl.ndarray((P, 256), dtype=nl.float32, buffer=nl.sbuf)
+    first = 1 if me and change == "source" else 0
+    nisa.dma_copy(dst=t, src=x[:, first:first + 256])
+    nisa.memset(dst=u, value=me if change == "constant" else 1)
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=float(me if change == "scalar" else 2),
+                       op1=nl.maximum if me and change == "operation" else nl.add, operand1=1.0)
+    swapped = me and change == "order of operands"
+    nisa.tensor_tensor(dst=t, data1=u if swapped else t, data2=t if swapped else u, op=nl.subtract)
+    if change == "random":
+        nisa.rng(dst=t)
+    if change == "function":
+        t = nl.add(t, me)
+    if change == "pattern":
+        nisa.iota(dst=t, pattern=[[1, 256]], offset=me)
+    if change == "other core":
+        nisa.sendrecv(src=t, dst=u, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+        nisa.tensor_copy(dst=t, src=u)
+    if change == "order of stores":
+        for part in ((t, u) if me else (u, t)):
+            nisa.dma_copy(dst=out, src=part)
+    elif change == "part":
+        nisa.dma_copy(dst=out[:, 0:128 + me], src=t[:, 0:128 + me])
+    elif change == "added":
+        nisa.dma_copy(dst=out, src=t, dst_rmw_op=nl.add)
+    else:
+        nisa.dma_copy(dst=out, src=t)
+    if change == "read":
+        nisa.dma_copy(dst=u, src=out)
+    return out

@@ -304,3 +304,15 @@ def collective(x):
 def spad_example(kernel):
     import spad.nki.trace as trace
     return {"x": trace.hbm((512, 512), "bf16")}
+
+
+@nki.jit
+def masked_by_python(x, rows):
+    """Masks of numbers that Python knows: all of a tile, or nothing of it."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range(2):
+        t = nl.zeros((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        u = nl.load(x[i * 128:(i + 1) * 128, :], mask=(i * 128 < rows))
+        t[...] = nl.copy(u, mask=(i * 128 < rows))
+        nl.store(out[i * 128:(i + 1) * 128, :], value=t, mask=True)
+    return out

@@ -267,6 +267,48 @@ def test_fences_and_blocks_of_streams():
         spad.copy(a, b, theirs)
 
 
+def test_numbers_from_python_are_not_followed():
+    buffer = spad.Device().alloc((64,), "uint8")
+    pool = spad.Pool(buffer)
+    offset, count, handle = pool.alloc(16)
+    for wrong in (1 << 64, -1):
+        with pytest.raises(OverflowError):
+            pool.free((offset, count, wrong))
+    with pytest.raises(spad.StateError, match="not allocated in this pool"):
+        pool.free((offset, count, handle + 1))
+    pool.free((offset, count, handle))
+    for kind in (2, 4, -1):  # memory of a GPU, of OpenCL, of nothing
+        with pytest.raises(BufferError, match=f"device type {kind}"):
+            spad._spad.to_dlpack(buffer, kind, 0)
+
+
+def test_numbers_are_not_streams():
+    """A driver follows the handle of a stream wherever it points."""
+    class Stream:
+        cuda_stream = npu_stream = ptr = int_ptr = 1 << 64
+
+    names = ["host", *(row["name"] for row in spad.devices()["devices"] if "opencl" in row["name"])]
+    for name in names:
+        device = spad.Device(name)
+        for number in (0, 1, 4096, -1, 1 << 64, "x"):
+            with pytest.raises(TypeError, match=f"not a stream of {name}; pass the stream object"):
+                spad.Stream.wrap(device, number)
+        with pytest.raises((TypeError, OverflowError)):
+            spad.Stream.wrap(device, Stream())
+    for name in names[1:]:
+        device = spad.Device(name)
+        a, b = (device.alloc((4,), "uint8") for _ in range(2))
+        a.write(b"abcd")
+        with spad.Stream(device) as own:
+            theirs = Stream()
+            theirs.int_ptr = own.native
+            with spad.Stream.wrap(device, theirs) as stream:
+                assert stream.native == own.native
+                spad.copy(b, a, stream)
+                stream.wait()
+        assert b.read() == b"abcd"
+
+
 def test_pitched_copies():
     device = spad.Device()
     wide, narrow = device.alloc((4, 8), "uint8"), device.alloc((4, 2), "uint8")

@@ -453,6 +453,22 @@ def test_a_chip_has_limits():
     assert buf.nbytes == 131072
 
 
+def test_messages_of_memory_that_runs_out():
+    """Each names what was full, and only arguments that there are: neither host memory nor a pool has `max_bytes`."""
+    with pytest.raises(T.MemoryError, match=r"^the host has no \d+ B; request less$") as caught:
+        T.alloc_buffer((1 << 46,), "uint8")
+    assert caught.value.needed == 1 << 46
+    pool = T.memory_pool(max_size=8192, block_size=4096, scope="shared")
+    with pytest.raises(T.MemoryError, match="8192 of 8192 B are free.*; free something or request less$"):
+        pool.allocate((8193,), "uint8")
+
+
+@pytest.mark.parametrize("shape", ["x", "AUTO", ("x", 128), (128, ""), ["auto ", 128]])
+def test_only_auto_is_an_extent_that_is_not_known(shape):
+    with pytest.raises(TypeError, match="an extent is a number or 'auto', not '"):
+        T.alloc_buffer(shape, "float16")
+
+
 def test_trace():
     with T.memory_trace(enabled=True) as trace:
         buf = T.alloc_buffer((16,), "float32", scope="shared", name="x")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.cubie against the rules of CuBIE's buffer registry."""
 
+import ctypes
 import gc
 import random
 from array import array
@@ -111,9 +112,33 @@ def test_values_of_a_buffer():
     for wrong in ({"size": 1.5}, {"name": 3}, {"aliases": 3}, {"persistent": 1}):
         with pytest.raises(TypeError):
             cubie.CUDABuffer(**{"name": "x", "size": 1, "location": "shared", **wrong})
+    for wrong in ({"size": -1}, {"location": "moon"}):
+        with pytest.raises(ValueError):
+            cubie.CUDABuffer(**{"name": "x", "size": 1, "location": "shared", **wrong})
+    one = cubie.CUDABuffer("x", 3, "local", precision="float64")
+    assert (one.name, one.size, one.location, one.itemsize) == ("x", 3, "local", 8)
     assert cubie.CUDABuffer("x", True, "shared").size == 1
     both = cubie.CUDABuffer("x", 1, "shared", True)
     assert both.is_shared and not both.is_persistent_local and not both.is_local
+
+
+def test_names_belong_to_their_parent():
+    registry, first, second = cubie.BufferRegistry(), Component(), Component()
+    registry.register("x", first, 2, "shared")
+    registry.register("x", second, 5, "shared")
+    assert [registry.shared_buffer_size(parent) for parent in (first, second)] == [2, 5]
+
+
+def test_child_allocators_are_of_shared_and_of_persistent_memory(monkeypatch):
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent, child = cubie.BufferRegistry(), Component(), Component()
+    registry.register("own", parent, 1, "shared")
+    registry.register("state", child, 2, "shared")
+    registry.register("kept", child, 3, "local", persistent=True)
+    shared, persistent = registry.get_child_allocators(parent, child, "solver")
+    memory = (ctypes.c_float * 12)(*range(12))
+    assert list(shared(memory, 1)) == [4, 5]  # of the second thread, behind the parent's own
+    assert list(persistent(memory, 1)) == [3, 4, 5]
 
 
 def test_registry():
@@ -164,18 +189,62 @@ def test_allocators_slice(monkeypatch):
     registry.register("b", parent, 3, "shared")
     registry.register("kept", parent, 2, "local", persistent=True)
     registry.register("plain", parent, 4, "local", precision="float64")
-    shared, persistent = [1, 2, 3, 4, 5], [6, 7]
-    assert registry.get_allocator("b", parent)(shared, persistent) == [3, 4, 5]
-    assert registry.get_allocator("kept", parent)(shared, persistent) == [6, 7]
+    shared, persistent = array("f", [1, 2, 3, 4, 5]), array("f", [6, 7])
+    assert registry.get_allocator("b", parent)(shared, persistent).tolist() == [3, 4, 5]
+    assert registry.get_allocator("kept", parent)(shared, persistent).tolist() == [6, 7]
     assert len(registry.get_allocator("plain", parent, zero=True)(shared, persistent)) == 4
     alloc_shared, alloc_persistent = registry.get_toplevel_allocators(parent)
     assert (alloc_shared.__name__, alloc_persistent.__name__) == ("alloc_shared", "alloc_persistent")
     assert len(alloc_shared()) == 5 and len(alloc_shared(3)) == 15 and len(alloc_persistent()) == 2
     b = registry.get_allocator("b", parent)
-    two_threads = list(range(10))  # thread 1 has the second half
-    assert b(two_threads, None, 1) == [7, 8, 9] and b(two_threads, None, 1, stride=4) == [6, 7, 8]
+    two_threads = array("f", range(10))  # thread 1 has the second half
+    assert b(two_threads, None, 1).tolist() == [7, 8, 9]
+    assert b(two_threads, None, 1, stride=4).tolist() == [6, 7, 8]
     with pytest.raises(IndexError, match=r"\[12, 15\) are outside shared memory of 10"):
         b(two_threads, None, 2)
+
+
+def test_allocators_check_what_they_are_given(monkeypatch):
+    """No address is followed, no copy handed out, no slice cut short, no type mixed up."""
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent = cubie.BufferRegistry(version="0.17"), Component()
+    registry.register("a", parent, 2, "shared")
+    registry.register("b", parent, 3, "shared")
+    registry.register("kept", parent, 4, "local", persistent=True)
+    a, b, kept = (registry.get_allocator(name, parent) for name in ("a", "b", "kept"))
+    memory = array("f", range(16))
+    assert [b(memory, thread).tolist() for thread in (0, 1, 2)] == [[2, 3, 4], [7, 8, 9], [12, 13, 14]]
+    assert [kept(memory, thread).tolist()[0] for thread in range(4)] == [0, 4, 8, 12]
+    for call in (a, b, kept):
+        with pytest.raises(IndexError, match="outside"):
+            call(memory, 4)
+        with pytest.raises(ValueError, match="at least 0, not -1"):
+            call(memory, -1)
+        with pytest.raises(TypeError, match="two threads, 1 and 2"):
+            call(memory, 1, 2)
+        for wrong in (1, 4096, memory.buffer_info()[0], None, [0.0] * 16):
+            with pytest.raises(TypeError, match="pass the array that holds it"):
+                call(wrong, 1)
+        with pytest.raises(TypeError, match="array of float64, and slices of buffer"):
+            call(array("d", range(16)), 1)
+    with pytest.raises(TypeError, match="'kept' is in persistent memory"):
+        kept(memory)  # where is its own memory?
+
+
+def test_allocators_check_arrays_of_numpy(monkeypatch):
+    np = pytest.importorskip("numpy")
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent = cubie.BufferRegistry(version="0.17"), Component()
+    registry.register("a", parent, 2, "shared")
+    a = registry.get_allocator("a", parent)
+    block = np.arange(6, dtype=np.float32)
+    assert a(block, np.int64(2)).tolist() == [4, 5] and a(block, None, 1).tolist() == [2, 3]
+    a(block, 1)[0] = 9
+    assert block[2] == 9
+    with pytest.raises(TypeError, match="2 dimensions"):
+        a(block.reshape(3, 2), 1)
+    with pytest.raises(TypeError, match="array of float64"):
+        a(block.astype(np.float64), 1)
 
 
 def test_bytes_and_blocks():
@@ -258,6 +327,18 @@ def test_allocators_write_into_an_array_of_python(monkeypatch):
     block = array("f", [0] * 20)
     registry.get_allocator("b", parent)(block, None, 2)[0] = 1.0
     assert block.index(1.0) == 2 * 5 + 3 and sum(block) == 1.0
+
+
+@pytest.mark.parametrize("second", [2.0, "2", ctypes.c_void_p(8), object()])
+def test_what_is_neither_memory_nor_a_thread_is_refused(monkeypatch, second):
+    """It was passed over, and the slice was that of thread 0."""
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent = cubie.BufferRegistry(), Component()
+    registry.register("a", parent, 2, "shared")
+    registry.register("kept", parent, 2, "local", persistent=True)
+    for name in ("a", "kept"):
+        with pytest.raises(TypeError):
+            registry.get_allocator(name, parent)((ctypes.c_float * 8)(), second)
 
 
 def test_allocators_are_views_of_their_type(monkeypatch):
@@ -399,8 +480,8 @@ def test_device_functions_see_the_cuda_of_their_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba.np", types.ModuleType("numba.np"))
     monkeypatch.setitem(sys.modules, "numba.np.numpy_support", support)
     monkeypatch.setitem(sys.modules, "numpy", numpy)
-    monkeypatch.delitem(sys.modules, "spad._cubie_device", raising=False)
-    monkeypatch.delattr(spad, "_cubie_device", raising=False)
+    monkeypatch.delitem(sys.modules, "spad.cubie._device", raising=False)
+    monkeypatch.delattr(spad.cubie, "_device", raising=False)
     try:
         registry, parent = cubie.BufferRegistry(), Component()
         registry.register("plain", parent, 4, "local")
@@ -413,13 +494,13 @@ def test_device_functions_see_the_cuda_of_their_module(monkeypatch):
             monkeypatch.setitem(function.__globals__, "cuda", running)
         assert allocate(None, None) == [0.0] * 4 and len(tops[1]()) == 1 and tops[0]() == []
     finally:  # the module that was made with these must not stay; monkeypatch would put it back
-        sys.modules.pop("spad._cubie_device", None)
-        vars(spad).pop("_cubie_device", None)
+        sys.modules.pop("spad.cubie._device", None)
+        vars(spad.cubie).pop("_device", None)
 
 
 def test_the_compiler_of_a_test_is_gone():
     import sys
-    if getattr(spad, "_cubie_device", None) or "spad._cubie_device" in sys.modules:
+    if getattr(spad.cubie, "_device", None) or "spad.cubie._device" in sys.modules:
         assert "numba" in sys.modules or "cubie" in sys.modules
 
 

@@ -7,11 +7,14 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import spad
+from spad.models import _snapshot
 from spad import models
 
 PROGRAM = """
@@ -146,6 +149,89 @@ def test_pickles_that_are_no_data(tmp_path):
     # a bytearray that ends early, after which CPython has a message of its own; an object that needs two lines
     refuse(kept(tmp_path, "d.pickle", b"\x80\x05\x96" + (100).to_bytes(8, "little") + b"abc"), "not a snapshot")
     refuse(kept(tmp_path, "e.pickle", b"\x80\x02Q."), "not a snapshot")
+
+
+@pytest.mark.parametrize("content, words", [
+    (b"\x80\x04Nr\xff\xff\xff\x07.", "a slot beyond all objects: byte 3"),  # 2 GB of memo
+    (b"(Np134217727\n.", "a slot beyond all objects: byte 2"),
+    (b"(Np1_000\n.", "a slot that is no number: byte 2"),
+    (b"(N(Np99999999999999999999999\n.", "no number|beyond"),
+    (b"\x80\x05\x96" + (1 << 33).to_bytes(8, "little") + b".", "longer than the rest of the file: byte 2"),
+    (b"\x80\x05]\x96" + b"\xff" * 8, "longer than the rest of the file: byte 3"),
+    (b"\x80\x04B" + b"\xff" * 4, "longer than the rest"), (b"\x80\x04N\x95\1", "longer than the rest"),
+    (b"\x80\x04]q", "longer than the rest"), (b"\x80\x04S'abc", "a line does not end")])
+def test_pickles_whose_numbers_do_not_fit_them(tmp_path, content, words):
+    refuse(kept(tmp_path, "a.pickle", content), words)
+
+
+def test_the_numbers_of_real_pickles_fit():
+    shared = ["x" * 300, b"y" * 300, bytearray(b"z" * 70000), 1, -1, 1 << 40, 1 << 3000, 1.5, None, True, (), (1,), (1, 2),
+              (1, 2, 3), (1, 2, 3, 4), {}, {1, 2}, frozenset({1}), "é" * 70000, b"b" * 70000]
+    data = {"many": [shared, shared] + [[i] for i in range(70000)], "deep": [[[[shared]]]]}
+    for protocol in range(6):
+        content = pickle.dumps(data, protocol)
+        assert spad._spad.check_pickle(content) is None, protocol
+        assert spad._spad.check_pickle(memoryview(content)) is None
+
+
+def test_no_small_pickle_takes_much_memory():
+    """Operations at random, with numbers that are often far too large: what the check lets pass is cheap to read."""
+    random, most, fine = Random(1), 0, 0
+    operations = b"(012NQRabd}elo]sut)KhMJjGUCTBXFILPSVgciqrp." + bytes(range(0x80, 0x99))
+    for _ in range(20000):
+        parts = [b"\x80\x04"]
+        for _ in range(random.randrange(1, 12)):
+            number = random.choice([0, 1, 3, 255, 1 << 16, 1 << 27, (1 << 31) - 1, (1 << 32) - 1, 1 << 40])
+            argument = random.choice([b"", b"ab", b"%d\n" % number, number.to_bytes(8, "little"),
+                                      (number & 0xffffffff).to_bytes(4, "little"), bytes([number & 255])])
+            parts.append(bytes([random.choice(operations)]) + argument)
+        content = b"".join(parts)
+        tracemalloc.start()
+        try:
+            _snapshot.unpickle(content, "r.pickle")
+            fine += 1
+        except spad.TextError as error:
+            assert "Memory" not in str(error)
+        most = max(most, tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert most < 1 << 20 and fine > 10, (most, fine)
+
+
+def test_a_long_name_many_times(tmp_path):
+    """A name of a megabyte that a hundred thousand events share is not copied for each."""
+    frames = [{"filename": "/" + "d" * 10**6 + ".py", "name": "n" * 10**6, "line": "1" * 10**6}]
+    event = {"action": "alloc", "addr": 0, "size": 1, "frames": frames}
+    path = kept(tmp_path, "n.pickle", pickle.dumps({"device_traces": [[event] * 10**5]}))
+    tracemalloc.start()
+    log = spad.Log.load(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(log) == 2 * 10**5 - 1 and len(set(map(id, log.names))) == 1 and len(log.names[0]) < 1000
+    assert most < 200 << 20, most
+
+
+@pytest.mark.parametrize("call", ["tilelang.load(path)", "tflite.plan_file(path, path)", "models.load(path)",
+                                  "Log.load(path)", "Plan.load(path)", "Kernel.load(path)", "Target.load(path)"])
+def test_a_device_without_end_is_read_up_to_the_limit(tmp_path, call):
+    """/dev/zero says that it has no bytes; what the limit lets pass is there once."""
+    os.symlink("/dev/zero", tmp_path / "zero.json")
+    program = f"""
+import resource, sys
+import spad
+from spad import core, models, tflite, tilelang, Kernel, Log, Plan, Target
+core._TEXT_MIB, core._ROWS_MIB, models.FILE_MOST, tflite.FILE_MOST = 16, 16, 16 << 20, 16 << 20
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+before, path = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sys.argv[1]
+try:
+    {call}
+except spad.Error as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "zero.json"], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "PYTHONPATH": str(Path(spad.__file__).parents[1])})
+    assert done.returncode == 0 and done.stdout.count("\n") == 1, done.stderr
+    assert int(done.stderr) < 40, (done.stderr, done.stdout)  # MiB; two copies of 16 MiB while one becomes the other
 
 
 def test_logs_of_one_line(tmp_path):

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import spad
-from spad import _files, _iree, _logs, _onnx, _snapshot, _spad, _xla, models
+from spad import _files, _spad, models
+from spad.models import _iree, _logs, _onnx, _snapshot, _xla
 
 EVENT = {"name": "[memory]", "ts": 1, "args": {"Addr": 4096, "Bytes": 64, "Device Id": 0, "Device Type": 0}}
 

@@ -136,14 +136,14 @@ def resident():
                                   registries, walks])
 def test_memory_does_not_grow(work, leak_rounds):
     rounds = leak_rounds if work not in (plans, kernels, walks) else max(leak_rounds // 10, 100)
-    growth = []
+    induction = []
     for _ in range(5):  # caches of Python grow at first; a leak grows every time
         gc.collect()
         before, blocks = resident(), sys.getallocatedblocks()
         for _ in range(rounds):
             work()
         gc.collect()
-        growth.append((sys.getallocatedblocks() - blocks, resident() - before))
-        if growth[-1][0] < 50 and growth[-1][1] < 1 << 20:
+        induction.append((sys.getallocatedblocks() - blocks, resident() - before))
+        if induction[-1][0] < 50 and induction[-1][1] < 1 << 20:
             return
-    raise AssertionError(f"(blocks, bytes) of {rounds} rounds: {growth}")
+    raise AssertionError(f"(blocks, bytes) of {rounds} rounds: {induction}")

@@ -52,6 +52,32 @@ def test_two_cores_are_two_agents():
     assert k.sim().makespan > 0 and k.plan().fits
 
 
+@pytest.mark.parametrize("start", [1024, 0])
+def test_a_write_that_may_reach_the_rows_of_the_other_core_is_in_doubt(start):
+    k = traced("appended", x(1, 128), x(1, 1, dtype="int32"), start, lnc=2)
+    check = k.check(advice=False)
+    assert check.verdict == "unknown" and "only the device knows which bytes" in check.reason
+    assert [(finding.code, finding.severity) for finding in check] == [("SPAD-RACE", "warning")]
+    assert f"{FILE}:{line_of('nisa.dma_copy(dst=out.ap(')}" in k.explain(check)
+
+
+def test_stores_of_the_same_values_are_a_warning():
+    k = traced("both_store", x(128, 512, dtype="float32"), None, lnc=2)
+    check = k.check(advice=False)
+    assert check.verdict == "proved for this shape" and check and k.notes == []
+    assert [(finding.code, finding.severity) for finding in check] == [("SPAD-RACE", "warning")]
+    finding = check.findings[0]
+    assert (finding.file, finding.line) == (str(FILE), line_of("out = nl.ndarray((P, 256)")) and "both cores write 'out'" in finding.message
+    assert check.counts["warnings"] == 1 and "warning: both cores write 'out'" in k.explain(check)
+
+
+@pytest.mark.parametrize("change", ["source", "constant", "scalar", "operation", "order of operands", "random", "function", "pattern",
+                                    "other core", "order of stores", "part", "added", "read"])
+def test_stores_of_other_values_are_a_race(change):
+    check = traced("both_store", x(128, 512, dtype="float32"), change, lnc=2).check(advice=False)
+    assert check.verdict == "wrong" and "SPAD-RACE" in {finding.code for finding in check if finding.severity == "error"}
+
+
 def test_a_barrier_that_is_missing_is_a_race():
     k = traced("halves", x(128, 512), lnc=2, wait=False)
     check = k.check()

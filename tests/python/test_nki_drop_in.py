@@ -23,16 +23,17 @@ def whole_trn3(monkeypatch):
 # ---- managers ---------------------------------------------------------------------------------
 
 
-def test_names_may_repeat():
-    sbm = nl.SbufManager(0, 4096, QUIET)
+def test_names_may_repeat_as_in_the_code_of_the_library():
+    sbm = nl.SbufManager(0, 4096, QUIET, strict=False)
     with sbm.scope(2):
         for _ in range(4):
             row = sbm.alloc_stack((128, 128), nl.bfloat16, name="row")
             sbm.increment_section()
     assert row.address == (0, 256)
-    exact = nl.SbufManager(0, 4096, QUIET, behaviour="exact")
-    with exact.scope(), pytest.raises(spad.ArgumentError):
-        [exact.alloc_stack((128, 128), nl.bfloat16, name="row") for _ in range(2)]
+    for options in ({}, {"behaviour": "exact"}):
+        sbm = nl.SbufManager(0, 4096, QUIET, **options)
+        with sbm.scope(), pytest.raises(spad.ArgumentError, match="names are unique"):
+            [sbm.alloc_stack((128, 128), nl.bfloat16, name="row") for _ in range(2)]
 
 
 def test_pictures_need_no_option():
@@ -43,14 +44,14 @@ def test_pictures_need_no_option():
 
 
 def test_a_heap_does_not_fill_its_memory():
-    sbm = nl.SbufManager(0, 212984, QUIET)
+    sbm = nl.SbufManager(0, 212984, QUIET, target="trn2")
     sbm.alloc_heap((128, 8192), nl.float32)
     with sbm.scope():
         sbm.alloc_stack((128, 4096), nl.float32)
     assert "used 49,152 of 212,984 B (23.0 %)" in sbm.report().text()
     assert "used 48 KiB of 208 KiB" in sbm.report().svg()
     with pytest.warns(UserWarning, match="passes"):
-        wide = nl.SbufManager(0, 262144, QUIET)
+        wide = nl.SbufManager(0, 262144, QUIET, target="trn2")
     wide.alloc_heap((128, 8192), nl.float32)
     assert "used 262,144 of 212,984 B (too much)" in wide.report().text()
 
@@ -101,13 +102,15 @@ def test_attempts_are_undone():
 
 def test_bounds_are_taken_as_given():
     with pytest.warns(UserWarning, match=r"\[0, 262144\) passes the 212984 B"):
-        sbm = nl.SbufManager(0, 262144, QUIET)
+        sbm = nl.SbufManager(0, 262144, QUIET, target="trn2")
     assert sbm.alloc_heap((128, 256), nl.bfloat16).address == (0, 261632)
     with pytest.raises(spad.ArgumentError):
-        nl.SbufManager(0, 262144, QUIET, behaviour="exact")
+        nl.SbufManager(0, 262144, QUIET, behaviour="exact", target="trn2")
+    with pytest.warns(UserWarning, match="262144 B per partition that sbuf of nki_manual has"):
+        nl.SbufManager(0, 262145, QUIET)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        nl.SbufManager(0, 212984, QUIET)
+        nl.SbufManager(0, 262144, QUIET)
         for behaviour in nl.BEHAVIOURS:  # as a public kernel does
             nl.SbufManager(0, 528384, QUIET, use_auto_alloc=True, behaviour=behaviour)
         trn3 = nl.SbufManager(0, 262144, QUIET, target="trn3", use_reserved=True, behaviour="exact")
@@ -128,7 +131,12 @@ def test_the_chip_is_chosen(monkeypatch, whole_trn3):
         nl.set_target(None)
     assert nl.tile_size.total_available_sbuf_size == 245752
     monkeypatch.delenv("SPAD_NKI_TARGET")
-    assert nl.tile_size.total_available_sbuf_size == 212984
+    assert nl.tile_size.total_available_sbuf_size == 262144  # of the manuals
+    try:
+        nl.set_target("trn2")
+        assert nl.tile_size.total_available_sbuf_size == 212984
+    finally:
+        nl.set_target(None)
     with pytest.raises(spad.Error):
         nl.set_target("trn9")
 
@@ -329,7 +337,7 @@ def test_bounds_are_raised():
     def far():
         return placed(1 << 20, "far")
 
-    with pytest.raises(spad.ArgumentError, match="'far'.*212984"):
+    with pytest.raises(spad.ArgumentError, match="'far'.*262144"):
         far()
 
 

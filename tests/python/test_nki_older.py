@@ -195,6 +195,12 @@ def test_masks_that_are_no_box_are_noted():
     assert ["mask is no box" in text for _, text in k.notes] == [True]
 
 
+def test_masks_that_python_knows():
+    k = traced("masked_by_python", x(256, 512), rows=128)
+    assert sum("dma load" in line for line in code(k)) == 1 and k.check().verdict == "proved for this shape"
+    assert traced("masked_by_python", x(256, 512), rows=256).check()
+
+
 @pytest.mark.parametrize("name, text, where", [
     ("unknown", "neuronxcc.nki.language.load_faster is not known", "load_faster"),
     ("unknown_parameter", "nki.isa.tensor_copy got an unexpected keyword argument 'colour'", "colour"),

@@ -102,6 +102,35 @@ def test_many_boxes_are_a_light_picture():
     assert "small boxes" not in few and len(few) < 100000
 
 
+def test_what_is_in_place_is_no_conflict():
+    plan = spad.Plan()
+    plan.add_many([0, 2, 4], [3, 5, 8], [100, 100, 60], names=["a", "b", "c"])
+    plan.in_place(1, 0)
+    plan.in_place(2, 1)
+    result = plan.solve()
+    assert (result.verdict, result.height) == ("optimal", 100)
+    assert result.report().stats("memory")["conflicts"] == 0
+    plan.add(0, 8, 40, name="d")
+    assert plan.solve().report().stats("memory")["conflicts"] == 0
+
+
+@pytest.mark.parametrize("made", [
+    lambda: spad.Stack("trn2", trace=True), lambda: nki.SbufManager(0, 212984)])
+def test_a_refused_tensor_is_in_the_report(made):
+    manager = made()
+    before = manager.report()
+    with pytest.raises(Exception):
+        manager.alloc_heap((128, 200000), "bfloat16", name="refused_one")
+    report = manager.report()
+    assert len(report) == len(before) + 1 and report.stats("sbuf")["peak_bytes"] == 400000
+    assert "SPAD-DOES-NOT-FIT" in report.text() and "refused_one" in report.text()
+    with manager.attempt() as outcome:  # what was tried and undone is not part of the result
+        manager.alloc_heap((128, 200000), "bfloat16", name="refused_one")
+    assert not outcome
+    manager.alloc_heap((128, 2), "bfloat16", name="small")
+    assert "refused_one" not in manager.report().text()
+
+
 def test_a_notebook_shows_it_with_hover(root, tmp_path, monkeypatch):
     """In a browser: every point of a map that has boxes is in something with a title, shades are seen, and
     the style is that of the picture alone."""

@@ -628,7 +628,7 @@ def test_onnx_attributes_of_other_kinds(onnx):
 
 
 def test_onnx_types(onnx):
-    from spad._onnx import _Values
+    from spad.models._onnx import _Values
 
     values, kind = _Values(onnx, "f", {}), onnx.TensorProto
     assert [values.bits(k) for k in (kind.FLOAT, kind.DOUBLE, kind.FLOAT16, kind.BFLOAT16, kind.INT8, kind.UINT4,

@@ -229,6 +229,35 @@ def test_byte_addresses_end_before_the_reserve_of_the_compiler():
         nl.set_target(None)
 
 
+def test_a_function_is_called_once_for_every_tile():
+    seen = []
+
+    def place(idx, pdim_size, fdim_size):
+        seen.append((tuple(idx), pdim_size, fdim_size))
+        return 0, idx[0] * fdim_size
+
+    tiles = nl.ndarray((4, nl.par_dim(128), 512), dtype=nl.bfloat16, buffer=nl.sbuf.alloc(place))
+    assert [tile.address for tile in tiles] == [(0, 1024 * i) for i in range(4)]
+    assert seen == [((i,), 128, 1024) for i in range(4)]
+
+
+def test_loops_fill_and_read_every_tile():
+    """A tensor with block dims that a loop fills and another one reads; a tile that was not filled is missed."""
+    assert list(nl.affine_range(4)) == [0, 1, 2, 3]
+
+    @nl.jit
+    def kernel(filled):
+        t = nl.ndarray((4, nl.par_dim(128), 512), dtype=nl.bfloat16, buffer=nl.sbuf)
+        for i in nl.affine_range(filled):
+            t[i] = nl.load(...)
+        for i in nl.affine_range(4):
+            nl.store(..., nl.exp(t[i]))
+
+    kernel(4)
+    with pytest.raises(nl.CompileError, match=r"Uninitialised read.*tile \(3,\)"):
+        kernel(3)
+
+
 def test_modulo_along_the_partitions():
     tiles = nl.ndarray((8, nl.par_dim(32), 512), dtype=nl.bfloat16,
                        buffer=nl.sbuf.mod_alloc(0, 0, (4,), (1,)))  # in the order of the manual
@@ -294,8 +323,62 @@ for i in 0..N parallel {{
 def test_two_physical_tiles_overlap_and_one_does_not():
     one, two = (spad.Kernel.parse(kernel_text(ring)).sim().makespan for ring in (1, 2))
     assert two < 0.8 * one
-    tuned = spad.Kernel.parse(kernel_text(1)).tune()
-    assert tuned.text()
+    tuned = spad.Kernel.parse(kernel_text(1)).tune()  # decides how many each tensor has
+    assert tuned.makespan < 0.8 * tuned.written == 0.8 * one
+    assert all(row["slots"] >= 2 for row in tuned.chosen.tensors if row["name"] in ("x", "y"))
+
+
+def test_hoisting_saves_time():
+    inside = spad.Kernel.parse("kernel k on trn2\nfor i in 0..8 {\n    tensor t : sbuf bf16 (128, 512)\n"
+                               "    dma load writes t cost 100 ns\n    scalar exp reads t cost 100 ns\n}\n")
+    assert [inside.sim().makespan, inside.hoist("t", 2).sim().makespan] == [1600000, 900000]  # picoseconds
+
+
+def codes(text):
+    return {finding.code for finding in spad.check(text).findings}
+
+
+def test_a_tensor_that_serialises_its_loop_is_reported():
+    text = """kernel k on trn2
+tensor in  : hbm bf16 [8] (128, 512) input
+tensor out : hbm bf16 [8] (128, 512) output
+tensor y   : sbuf bf16 [8] (128, 512) mod base 8192 free 2
+{}
+for i in 0..8 parallel {{
+    {}
+    dma load reads in[i] writes {}
+    scalar exp reads {} writes y[i]
+    dma store reads y[i] writes out[i]
+}}
+"""
+    assert "SPAD-SERIAL-TENSOR" in codes(text.format("", "tensor t : sbuf bf16 (128, 512) mod base 0", "t", "t"))
+    assert "SPAD-SERIAL-TENSOR" not in codes(text.format("tensor t : sbuf bf16 [8] (128, 512) mod base 0 free 8", "", "t[i]", "t[i]"))
+
+
+def test_groups_that_collide_in_a_bank_are_found():
+    text = """kernel k on trn2
+tensor a : sbuf bf16 (128, 128) at 0 input
+tensor o : sbuf f32 [2] (128, 256) at 4096 output
+tensor p : psum f32 (128, 256) at 0
+tensor q : psum f32 (128, 256) at {}
+tensor m reads a writes p
+tensor m reads a writes q
+tensor m reads a updates p
+vector e reads p writes o[0]
+vector e reads q writes o[1]
+"""
+    assert "SPAD-SHARED-BANK" in codes(text.format(1024)) and "SPAD-SHARED-BANK" not in codes(text.format(2048))
+
+
+def test_engines_that_nothing_orders_race():
+    text = """kernel k on trn2
+tensor x : sbuf bf16 (128, 64)
+counter c
+agent a { vector fill writes x SIGNAL }
+agent b { WAIT scalar use reads x }
+"""
+    assert "SPAD-RACE" in codes(text.replace("SIGNAL", "").replace("WAIT", ""))
+    assert "SPAD-RACE" not in codes(text.replace("SIGNAL", "; signal c").replace("WAIT", "take c;"))
 
 
 # ---- tilelang.language.allocate -------------------------------------------------------------------
@@ -337,6 +420,15 @@ def test_allocations_return_buffers_of_their_scope():
     for wrong in ({}, {"shape": (128, 32), "num_cols": 32}):
         with T.block("sm_100"), pytest.raises(TypeError, match="num_cols"):
             T.alloc_tmem(**wrong)
+
+
+def test_tensor_memory_is_512_columns_of_128_lanes():
+    tmem = spad.Tmem("sm_100")
+    assert [tmem.alloc(256), tmem.alloc(256)] == [0, 256]
+    with pytest.raises(spad.FitError, match="0 of 512 are free"):
+        tmem.alloc(32)
+    with spad.tilelang.block("sm_100"), pytest.raises(ValueError, match="128 x 512"):
+        spad.tilelang.alloc_tmem((256, 32), "float32")
 
 
 def test_the_warp_that_allocates_tensor_memory_frees_it():
@@ -614,6 +706,13 @@ def test_copies_of_the_ascend_manual(manual):
         assert dst[127, 127] == 1.5 and dst[0, 0] == 1.5, name
 
 
+def test_buffers_begin_at_multiples_of_their_alignment():
+    T = spad.ascend
+    made = [T.alloc_buffer((size,), "int8", alignment=alignment) for size in (100, 7, 300)
+            for alignment in (256, 4096)]
+    assert all(T.address_of(buffer) % alignment == 0 for buffer, alignment in zip(made, (256, 4096) * 3))
+
+
 def test_watching_memory_as_the_ascend_manual_does(manual):
     stats = manual["check_memory"]()
     assert {"allocated_bytes", "peak_bytes", "freed_bytes"} <= set(stats)
@@ -677,16 +776,20 @@ def test_allocators_take_a_base_pointer_and_a_thread():
     registry.register("a", component, 2, "shared")
     registry.register("b", component, 3, "shared")
     registry.register("kept", component, 2, "local", persistent=True)
+    registry.register("step", component, 2, "local")
     memory = (ctypes.c_float * 20)(*range(20))
-    base = ctypes.addressof(memory)
     b = registry.get_allocator("b", component)
-    part = b(base, thread=2)
+    part = b(memory, 2)
     assert list(part) == [12.0, 13.0, 14.0] and len(part) == 3
     part[0] = 99.0
     assert memory[12] == 99.0  # the same bytes
-    assert list(registry.get_allocator("kept", component)(None, base)) == [0.0, 1.0]
-    with pytest.raises(IndexError, match="address 0"):
-        b(0)
+    kept = registry.get_allocator("kept", component)
+    assert list(kept(memory, 0)) == [0.0, 1.0] and list(kept(memory, 3)) == [6.0, 7.0]
+    assert len(registry.get_allocator("step", component)(memory, 3)) == 2
+    with pytest.raises(IndexError, match=r"\[22, 25\) are outside shared memory of 20"):
+        b(memory, 4)
+    with pytest.raises(TypeError, match="pass the array that holds it"):
+        b(ctypes.addressof(memory), 2)  # an address has no length
 
 
 # ---- the manager ----------------------------------------------------------------------------------
@@ -696,6 +799,7 @@ def test_every_method_of_the_manager():
     quiet = nl.Logger("SBM", nl.LogLevel.OFF)
     sbm = nl.SbufManager(1024, 9216, logger=quiet, use_auto_alloc=False, default_stack_alloc=False)
     assert (sbm.get_total_space(), sbm.get_free_space(), sbm.get_used_space()) == (8192, 8192, 0)
+    assert sbm.is_default_stack_alloc() is False
     heap = sbm.alloc((128, 512), nl.bfloat16, buffer=nl.sbuf, name="w", base_partition=0, align=64)
     assert heap.address == (0, 8192) and sbm.get_heap_curr_addr() == 8192
     sbm.set_name_prefix("layer_")
@@ -726,7 +830,7 @@ def test_automatic_managers_give_no_addresses():
     for sbm in (nl.create_auto_alloc_manager(logger=quiet),
                 nl.SbufManager(0, 4096, quiet, use_auto_alloc=True)):
         sbm.open_scope()
-        assert sbm.alloc_stack((128, 512), nl.bfloat16).address is None
+        assert sbm.is_auto_alloc() and sbm.alloc_stack((128, 512), nl.bfloat16).address is None
         for refused in (sbm.get_stack_curr_addr, sbm.get_heap_curr_addr, sbm.align_stack_curr_addr):
             with pytest.raises(AssertionError, match="not supported in auto-allocation mode"):
                 refused()

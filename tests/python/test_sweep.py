@@ -3,10 +3,14 @@
 files that it takes; the command and its messages."""
 
 import csv
+import hashlib
+import hmac
 import io
 import json
 import os
 import random
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +20,9 @@ from pathlib import Path
 import pytest
 
 import spad
-from spad import _sweep_inputs as si
-from spad import _sweep_pool, _sweep_run, _sweep_store, _sweep_table, _sweep_work
-from spad._sweep_command import Bar
+from spad._sweep import inputs as si
+from spad._sweep import pool as sweep_pool, run as sweep_run, store as sweep_store, table as sweep_table, work as sweep_work
+from spad._sweep.command import Bar
 
 KERNEL = """\
 kernel ring on {target}
@@ -146,7 +150,7 @@ def test_a_file_is_not_varied_by_what_it_does_not_have(folder):
 def test_rings_and_spaces(folder):
     made = table("timed.spad", vary=None, rings={"x": [1, 3]}, space="sbuf")
     assert [(row["ring x"], row["bytes"]) for row in made] == [(1, 16384), (3, 49152)]
-    assert made[1]["command"] == "spad plan timed.spad --ring x=3; spad sim timed.spad --ring x=3 --planned"
+    assert made[1]["command"] == "spad plan timed.spad --ring x=3; spad sim timed.spad --ring x=3"
     assert table("timed.spad", space="psum")[0]["bytes"] is None
 
 
@@ -170,9 +174,9 @@ def test_frontier_against_its_definition():
         jobs = [{"kind": "kernel", "file": "k", "function": "", "values": {"S": n}, "rings": {}, "args": {}, "target": None,
                  "space": None, "signature": ""} for n in range(count)]
         timed = rng.random() < 0.8
-        rows = [_sweep_work._row(rng.choice(("fine", "fine", "wrong")), bytes=rng.randrange(6), unit="time" if timed else None,
+        rows = [sweep_work._row(rng.choice(("fine", "fine", "wrong")), bytes=rng.randrange(6), unit="time" if timed else None,
                                  makespan=rng.randrange(6) if timed else None) for _ in jobs]
-        for made in (_sweep_table.SweepTable(jobs, rows), _sweep_table.SweepTable(jobs[::-1], rows[::-1])):
+        for made in (sweep_table.SweepTable(jobs, rows), sweep_table.SweepTable(jobs[::-1], rows[::-1])):
             good = [row for row in made if row["status"] == "fine"]
             point = lambda row: (row["bytes"], row["makespan"] or 0)
             for row in made:
@@ -195,7 +199,7 @@ def test_one_process_or_many(folder):
 
 def test_a_process_that_is_killed(folder, monkeypatch):
     expected = table(jobs=2)
-    ask, killed = _sweep_pool._Process.ask, []
+    ask, killed = sweep_pool._Process.ask, []
 
     def once(self, question):
         if self._process is not None and not killed:
@@ -204,7 +208,7 @@ def test_a_process_that_is_killed(folder, monkeypatch):
             self._process.wait()
         return ask(self, question)
 
-    monkeypatch.setattr(_sweep_pool._Process, "ask", once)
+    monkeypatch.setattr(sweep_pool._Process, "ask", once)
     assert table(jobs=2).rows == expected.rows and len(killed) == 1
 
 
@@ -219,8 +223,8 @@ def test_a_combination_that_kills_its_process(folder):
 def test_nothing_is_left_running(folder, monkeypatch):
     import threading
 
-    made, start = [], _sweep_pool._Process._start
-    monkeypatch.setattr(_sweep_pool._Process, "_start", lambda self: (start(self), made.append(self._process)))
+    made, start = [], sweep_pool._Process._start
+    monkeypatch.setattr(sweep_pool._Process, "_start", lambda self: (start(self), made.append(self._process)))
     before = threading.active_count()
     table(jobs=3)
     table(jobs=3, stop_after=1)
@@ -238,13 +242,13 @@ def kept_files(folder):
 @pytest.fixture
 def asked(monkeypatch):
     """The jobs that workers were asked for."""
-    jobs, run = [], _sweep_pool.Pool.run
+    jobs, run = [], sweep_pool.Pool.run
 
     def spy(self, questions):
         jobs.extend(question["job"] for question in questions if question["do"] == "point")
         yield from run(self, questions)
 
-    monkeypatch.setattr(_sweep_pool.Pool, "run", spy)
+    monkeypatch.setattr(sweep_pool.Pool, "run", spy)
     return jobs
 
 
@@ -260,12 +264,12 @@ def test_results_are_found(folder, asked):
     (folder / "timed.spad").write_text(TIMED + "# more\n")
     table(results="kept")
     assert len(asked) == 30
-    assert not list(folder.glob("kept/.*.tmp"))
+    assert not list(folder.glob("kept/**/.*.tmp"))
 
 
 def test_another_build_finds_nothing(folder, asked, monkeypatch):
     table("timed.spad", results="kept")
-    monkeypatch.setattr(_sweep_store, "build", lambda: [_sweep_store.FORMAT, "9.9.9", "0"])
+    monkeypatch.setattr(sweep_store, "build", lambda: [sweep_store.FORMAT, "9.9.9", "0"])
     table("timed.spad", results="kept")
     assert len(asked) == 8
 
@@ -285,6 +289,117 @@ def test_damaged_results_are_made_again(folder, asked, damage):
         victim.write_bytes(damage)
     assert table("timed.spad", results="kept").rows == first.rows
     assert len(asked) == 5 and victim.read_bytes() == content
+
+
+@pytest.fixture
+def bounded():
+    """A file without end that is read all the same ends in a MemoryError."""
+    most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, most[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, most)
+
+
+def sum_without_key(content, key, row, files):
+    text = json.dumps([row, files], sort_keys=True).encode()
+    return json.dumps({"key": key, "sum": hashlib.sha256(text).hexdigest(), "row": row, "files": files}).encode()
+
+
+def code_of_another_key(content, key, row, files):
+    text = json.dumps({"row": row, "files": files}).encode()
+    return hmac.new(b"", key.encode() + text, "sha256").hexdigest().encode() + b"\n" + text
+
+
+def code_of_another_row(content, key, row, files):
+    return content[:64] + b"\n" + json.dumps({"row": row, "files": files}).encode()
+
+
+@pytest.mark.parametrize("forged", [sum_without_key, code_of_another_key, code_of_another_row])
+@pytest.mark.parametrize("row, files", [
+    ({"status": "fine"}, {}), (None, {}), ([], []), ("fine", {"x": 1}), ({"status": "fine"}, {"/dev/zero": "0"}),
+    ({"status": "fine", "bytes": "x", "spaces": [1]}, {}), (sweep_work._row("fine", bytes=1), {})])
+def test_results_of_somebody_else_are_not_read(folder, asked, bounded, forged, row, files):
+    """A folder of results can come with the files of somebody who knows the format, but not the user's key."""
+    first = table("timed.spad", results="kept")
+    for path in kept_files(folder):
+        path.write_bytes(forged(path.read_bytes(), path.stem, row, files))
+    assert table("timed.spad", results="kept").rows == first.rows and len(asked) == 8
+
+
+def test_results_of_another_user_are_made_again(folder, asked, monkeypatch):
+    first = table("timed.spad", results="kept")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    assert table("timed.spad", results="kept").rows == first.rows and len(asked) == 8
+    key = folder / "state" / "spad" / "results.key"
+    assert key.stat().st_mode & 0o777 == 0o600 and len(key.read_bytes()) == 32
+    key.write_bytes(b"short")
+    with pytest.raises(OSError, match="is not a key of spad; delete it"):
+        table("timed.spad", results="kept")
+    monkeypatch.setenv("XDG_STATE_HOME", "here")
+    with pytest.raises(OSError, match="cannot keep results without a key in 'here/spad/results.key'"):
+        table("timed.spad", results="kept")
+    assert not (folder / "here").exists()
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: path.symlink_to("/dev/zero"), os.mkfifo, lambda path: path.mkdir(), lambda path: path.symlink_to(path),
+    lambda path: path.write_bytes(b"x" * (sweep_store.ROW_MOST + 1))], ids=["device", "pipe", "folder", "loop", "large"])
+def test_what_is_no_file_of_results_is_not_read(folder, asked, bounded, make):
+    first = table("timed.spad", results="kept", vary=None)
+    victim, = kept_files(folder)
+    victim.unlink()
+    make(victim)
+    store = sweep_store.Store("kept")
+    assert store.load(victim.stem) is None and len(asked) == 1
+    if not victim.is_dir():
+        assert table("timed.spad", results="kept", vary=None).rows == first.rows and not victim.is_symlink()
+
+
+def test_only_regular_files_are_hashed(folder, bounded):
+    os.mkfifo(folder / "pipe")
+    assert [sweep_work.file_hash(path) for path in ("/dev/zero", "pipe", ".", "nothing")] == [None] * 4
+    assert sweep_work.file_hash("timed.spad") == hashlib.sha256(TIMED.encode()).hexdigest()
+    store = sweep_store.Store("kept")
+    store.save("0" * 64, {}, {str(folder / "pipe"): None})
+    assert store.load("0" * 64) is None  # a file that could not be read may have changed
+
+
+@pytest.mark.parametrize("name", [".", "own", "empty", "git"])
+def test_a_folder_of_others_is_not_taken(folder, name):
+    """Its files stay as they are: results are kept in folders that a sweep has made."""
+    for part in ("own", "empty", "git/.git"):
+        (folder / part).mkdir(parents=True)
+    for part in (".", "own"):
+        (folder / part / ".gitignore").write_text("*.o\n")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(spad.ArgumentError, match="is not a folder that a sweep has made; results need one of their own"):
+        table("timed.spad", results=name)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_of_results_is_marked(folder):
+    (folder / ".gitignore").write_text("*.o\n")
+    table("timed.spad", results="a/kept")
+    assert (folder / "a" / "kept" / sweep_store.MARKER).is_file()
+    assert (folder / "a" / "kept" / ".gitignore").read_text() == "*\n"
+    (folder / "a" / "kept" / ".gitignore").write_text("mine\n")
+    table("timed.spad", results="a/kept")
+    assert (folder / "a" / "kept" / ".gitignore").read_text() == "mine\n"
+    assert (folder / ".gitignore").read_text() == "*.o\n" and [path.name for path in (folder / "a").iterdir()] == ["kept"]
+
+
+def test_sweeps_that_make_a_folder_at_the_same_time(folder, monkeypatch):
+    rename = os.rename
+
+    def slow(old, new):
+        if not os.path.exists(new):
+            rename(shutil.copytree(old, "other"), new)  # another sweep was faster
+            os.mkdir(os.path.join(new, "ab"))
+        rename(old, new)
+
+    monkeypatch.setattr(sweep_store.os, "rename", slow)
+    table("timed.spad", results="kept")
+    assert len(kept_files(folder)) == 4 and not list(folder.glob(".spad-*"))
 
 
 def test_an_imported_file_that_changes(folder, asked):
@@ -515,7 +630,7 @@ def test_the_command_of_a_row(folder, root):
     """It shows the same bytes and time."""
     row = next(row for row in table("timed.spad") if row["S"] == 3)
     plan, sim = row["command"].split("; ")
-    assert plan == "spad plan timed.spad -D S=3" and sim == "spad sim timed.spad -D S=3 --planned"
+    assert plan == "spad plan timed.spad -D S=3" and sim == "spad sim timed.spad -D S=3"
     plan, sim = (json.loads(subprocess.run([sys.executable, "-m", *words.split(), "--json"], capture_output=True, text=True,
                                            check=True).stdout) for words in (plan, sim))
     assert sum(space["used"] * 128 for space in plan["layout"]["spaces"] if space["space"] == "sbuf") == row["bytes"]
@@ -535,7 +650,7 @@ def test_ctrl_c(folder):
     assert " of 40 combinations; the same command goes on" in messages and "Traceback" not in messages
     rows = (folder / "a.csv").read_text().splitlines()
     assert 2 <= len(rows) <= 40 and len(rows) == len(kept_files(folder)) + 1
-    assert not list(folder.glob("kept/.*.tmp"))
+    assert not list(folder.glob("kept/**/.*.tmp"))
     done = command(*words)
     assert done.returncode == 0 and f"{len(rows) - 1} of them from kept" in done.stderr
     assert set(rows) <= set((folder / "a.csv").read_text().splitlines())
@@ -559,7 +674,7 @@ def test_messages(folder, root):
     import contextlib
     import shlex
 
-    from spad._sweep_command import main
+    from spad._sweep.command import main
 
     shown = []
     for words in ERRORS:
@@ -580,7 +695,7 @@ class Terminal(io.StringIO):
 
 def test_progress(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("spad._sweep_command.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("spad._sweep.command.time.monotonic", lambda: now[0])
     screen = Terminal()
     bar = Bar(screen)
     for done in range(9):
@@ -605,6 +720,14 @@ def test_page_holds_any_text(folder):
     assert page.count("</script>") == 2 and "/*DATA*/" not in page and "</script><b>" not in page
     data = page.partition('id="data">')[2].partition("</script>")[0]
     assert len(json.loads(data)["rows"]) == 5
+
+
+def test_page_has_a_policy(folder, root, monkeypatch):
+    """What a text of the user gets into the page does not run: only the page's own style and script do."""
+    monkeypatch.syspath_prepend(str(root / "tests" / "report"))
+    from page import check_policy
+
+    check_policy(table().html())
 
 
 def test_page_in_a_browser(folder, root, monkeypatch):

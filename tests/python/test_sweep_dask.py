@@ -76,22 +76,23 @@ def test_the_command_on_a_cluster(folder, cluster):
 
 
 def test_workers_with_another_version(folder, cluster, monkeypatch):
-    from spad import _spad, _sweep_pool
+    from spad import _spad
+    from spad._sweep import pool as sweep_pool
 
     class Other:
         version = "9.9.9"
 
-    monkeypatch.setattr(_sweep_pool, "_spad", Other)
+    monkeypatch.setattr(sweep_pool, "_spad", Other)
     with pytest.raises(spad.ArgumentError, match=f"has spad {_spad.version}; here is 9.9.9"):
         spad.sweep("timed.spad", dask=cluster.scheduler_address)
 
 
 def test_no_cluster(folder):
     pytest.importorskip("dask.distributed", reason="there is no Dask")
-    from spad import _sweep_pool
+    from spad._sweep import pool as sweep_pool
 
     with pytest.raises(spad.ArgumentError, match="no cluster of Dask answers at 'tcp://127.0.0.1:1'"):
-        _sweep_pool.Cluster("tcp://127.0.0.1:1", patience=0.5)
+        sweep_pool.Cluster("tcp://127.0.0.1:1", patience=0.5)
     with pytest.raises(spad.ArgumentError, match="no cluster of Dask answers at 'nowhere:x'"):
         spad.sweep("timed.spad", dask="nowhere:x")
 

@@ -8,8 +8,8 @@ import pytest
 
 import spad
 import spad.tilelang as T
-from spad import _tilelang_sets as sets
-from spad import _tilelang_tree as tilelang_tree
+from spad.tilelang import _sets as sets
+from spad.tilelang import _tree as tilelang_tree
 from test_tilelang_load import SYNC, THOROUGH, _installed, at, call, kernel_tree, node, number, shown, sites, tree_of, verdict, without
 from tilelang_kernels import MORE
 

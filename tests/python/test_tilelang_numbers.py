@@ -11,10 +11,10 @@ import pytest
 
 import spad
 import spad.tilelang as T
-from spad import _tilelang_command as command
-from spad import _tilelang_jit as jit
-from spad import _tilelang_sets as sets
-from spad._tilelang_conditions import with_numbers, with_parities, with_returns
+from spad.tilelang import _command as command
+from spad.tilelang import _jit as jit
+from spad.tilelang import _sets as sets
+from spad.tilelang._conditions import with_numbers, with_parities, with_returns
 
 TREES = Path(__file__).parent / "golden" / "tilelang"
 THREAD = ["+", "thread__x", ["*", 64, ["+", "thread__y", ["*", 2, "thread__z"]]]]

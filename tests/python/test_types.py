@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stubs have the names and parameters of the modules. Where there is mypy, its stubtest compares
-them in full, and mypy --strict accepts them and programs that use them."""
+"""Public functions in Python have types, and the stub of the module in C has its names and parameters. Where there is mypy,
+its stubtest compares the stub in full, and mypy --strict accepts it and programs that use the package."""
 
 import ast
-import importlib
+import builtins
 import inspect
 import os
 import re
@@ -11,7 +11,6 @@ import subprocess
 import sys
 import types
 from collections import ChainMap
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,9 @@ import spad
 import spad.triton
 
 HOME = Path(spad.__file__).parent
-STUBS = {".".join(("spad", *path.relative_to(HOME).with_suffix("").parts)).removesuffix(".__init__"): path
-         for path in sorted(HOME.rglob("*.pyi"))}
+STUB = (HOME / "_spad.pyi").read_text()
+PUBLIC = [path for path in sorted(HOME.rglob("*.py"))
+          if not any(part.startswith("_") and part != "__init__.py" for part in path.relative_to(HOME).parts)]
 
 # CPython shows the buffer protocol as methods from 3.12 on.
 ALLOWED = """\
@@ -37,12 +37,10 @@ class Plain:
 
 # what a class has for the interpreter or pickle, or with the parameters that it has in object
 UNSAID = {*vars(Plain), "__slots__", "__slotnames__", "__repr__", "__str__", "__dir__"}
-# takes any keyword, and its stub lists those that have a meaning; is made by enum
-OTHER = {"spad.ascend.Buffer.__dlpack__", "spad.nki.LogLevel.__new__"}
 
 
 def declared(body):
-    """The nodes of the names that a stub, or a class in it, declares."""
+    """The nodes of the names that the stub, or a class in it, declares."""
     names = {}
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -56,21 +54,13 @@ def declared(body):
     return names
 
 
-@cache
-def code_of(module):
-    """The names that a module in Python gives itself, and the attributes that it sets; otherwise None."""
-    path = Path(getattr(sys.modules[module], "__file__", ""))
-    tree = path.suffix == ".py" and ast.parse(path.read_text())
-    return tree and (declared(tree.body), {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and
-                                           isinstance(node.ctx, ast.Store)})
+DECLARED = declared(ast.parse(STUB).body)
 
 
-@cache
 def declared_in(kind):
-    """What the stub of a class declares; nothing if there is none."""
-    stub = STUBS.get({"spad": "spad._spad"}.get(kind.__module__, kind.__module__))  # the public name of what is in C
-    node = declared(ast.parse(stub.read_text()).body).get(kind.__name__) if stub else None
-    return declared(node.body) if node else {}
+    """What the stub of a class declares; nothing if it has none."""
+    node = DECLARED.get(kind.__name__)
+    return declared(node.body) if isinstance(node, ast.ClassDef) else {}
 
 
 def parameters(function, defaults):
@@ -99,19 +89,16 @@ def agrees(node, owner, name):
 
 
 def differences(where, owner, body):
-    """Where a stub differs from the module, or one of its classes."""
+    """Where the stub differs from the module, or one of its classes."""
     own, bases = declared(body), owner.__mro__[1:] if isinstance(owner, type) else ()
     known = ChainMap(own, *map(declared_in, bases))
-    code = [code_of(kind.__module__) for kind in (owner, *bases[:-1])] if bases else [code_of(where)]
     for name, value in vars(owner).items():
-        is_ours = bases or not code[0] or name in code[0][0] or getattr(value, "__module__", where) == where
         is_private = name.startswith("_") and not (bases and name.endswith("__"))
-        if is_ours and not is_private and not inspect.ismodule(value) and name not in UNSAID and name not in known:
+        if not is_private and not inspect.ismodule(value) and name not in UNSAID and name not in known:
             yield f"{where}.{name} is not in the stub"
     for name in dict.fromkeys([*own, *(name for name in vars(owner) if name in known)]):
         if not hasattr(owner, name):
-            is_set = bases and not all(part and name not in part[1] for part in code)
-            if not is_set and not name.startswith("_"):
+            if not name.startswith("_") and not issubclass(owner, BaseException):  # which get theirs when they are raised
                 yield f"{where}.{name} is in the stub only"
         elif isinstance(known[name], ast.ClassDef):
             yield from differences(f"{where}.{name}", getattr(owner, name), known[name].body)
@@ -119,52 +106,81 @@ def differences(where, owner, body):
             yield f"{where}.{name} differs from the stub: {' '.join(ast.unparse(known[name]).split())}"
 
 
-def compared(module, text):
-    found = differences(module, importlib.import_module(module), ast.parse(text).body)
-    return "\n".join(line for line in found if not re.match("|".join([*OTHER, *ALLOWED.split()]), line))
+def compared(text):
+    found = differences("spad._spad", spad._spad, ast.parse(text).body)
+    return "\n".join(line for line in found if not re.match("|".join(ALLOWED.split()), line))
 
 
-@pytest.mark.parametrize("module", STUBS)
-def test_stubs_have_the_names_and_parameters(module):
-    assert compared(module, STUBS[module].read_text()) == ""
+def test_the_stub_has_the_names_and_parameters():
+    assert compared(STUB) == ""
 
 
-@pytest.mark.parametrize("module, old, new, message", [
-    ("spad._tilelang_load", "    IDLE: str\n", "", "LoadedKernel.IDLE is not in the stub"),
-    ("spad.triton", "    registers: int |", "    registres: int |", "TritonKernel.registres is in the stub only"),
-    # which is a function of another class: plan = Kernel.layout
-    ("spad.nki.trace", "threads: int = 1,\n             progress: Callable[[_spad._Facts], Any] | None = None) -> Layout",
-     "threads: int = 1)", "Traced.plan differs from the stub: def plan(self, timeout: float | None=None, "
-     "seed: int=0, threads: int=1): ..."),
+@pytest.mark.parametrize("old, new, message", [
+    ("    def hoist(self, tensor: str, tiles: int, /) -> Kernel: ...\n", "", "Kernel.hoist is not in the stub"),
+    ("    def is_implicit(self) -> bool", "    def implicit(self) -> bool", "Kernel.is_implicit is not in the stub\n"
+     "spad._spad.Kernel.implicit is in the stub only"),
+    ("def hoist(self, tensor: str, tiles: int, /)", "def hoist(self, tensor: str, tiles: int = 2, /)",
+     "Kernel.hoist differs from the stub: def hoist(self, tensor: str, tiles: int=2, /) -> Kernel: ..."),
 ])
-def test_a_stub_that_differs_is_found(module, old, new, message):
-    text = STUBS[module].read_text()
-    assert text.count(old) == 1
-    assert compared(module, text.replace(old, new)) == f"{module}.{message}"
+def test_a_stub_that_differs_is_found(old, new, message):
+    assert STUB.count(old) == 1
+    assert compared(STUB.replace(old, new)) == f"spad._spad.{message}"
 
 
-def test_the_stub_of_a_triton_kernel_has_all_facts(root):
-    info = declared(ast.parse(STUBS["spad.triton"].read_text()).body)["_Info"]
+def arguments(node):
+    found = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+    return [*found, *(argument for argument in (node.args.vararg, node.args.kwarg) if argument)]
+
+
+def untyped(body, where=""):
+    """Public functions and methods of a module that lack a type."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from untyped(node.body, f"{where}{node.name}.")
+        elif isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or where and node.name == "__init__"):
+            named = [argument for argument in arguments(node) if argument.arg not in ("self", "cls")]
+            if node.returns is None or any(argument.annotation is None for argument in named):
+                yield f"{where}{node.name}"
+
+
+def test_public_functions_have_types():
+    assert {path: missing for path in PUBLIC if (missing := list(untyped(ast.parse(path.read_text()).body)))} == {}
+    assert list(untyped(ast.parse("class A:\n    def f(self, x: int): ...\ndef g(a) -> int: ...").body)) == ["A.f", "g"]
+
+
+def test_names_of_types_are_known():
+    for path in sorted(HOME.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        types = [node.annotation for node in ast.walk(tree) if isinstance(node, (ast.arg, ast.AnnAssign))]
+        types += [node.returns for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        used = {name.id for kind in types if kind for name in ast.walk(kind) if isinstance(name, ast.Name)}
+        bound = {name.asname or name.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))
+                 for name in node.names}
+        bound |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        bound |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        assert used <= bound | vars(builtins).keys(), path
+
+
+def test_the_type_of_the_facts_of_a_triton_kernel_has_all_of_them(root):
+    tree = ast.parse((HOME / "triton" / "__init__.py").read_text())
+    (info,) = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "_Info")
     kernel = spad.triton.load(root / "tests" / "ttgir" / "softmax_sm80_s3_v39.ttgir", placed=False)
     assert declared(info.body).keys() == kernel.info.keys()
 
 
 # ---- mypy -----------------------------------------------------------------------------------------------
 
+# What functions in Python do is tested by running them; their types are for programs that use them.
 CONFIG = """\
 [mypy]
 strict = True
-[mypy-{private}]
+[mypy-spad.*]
 ignore_errors = True
+[mypy-spad,spad._spad]
+ignore_errors = False
 [mypy-numba.*,cubie.*,numba_cuda_mlir.*,executorch.*,flatbuffers.*,onnx.*,pandas.*,torch.*,triton.*,tvm.*,dask.*]
 ignore_missing_imports = True
 """
-
-
-def private_modules():
-    """Modules without stubs, which are not for users."""
-    files = [path for path in HOME.rglob("*.py") if not path.with_suffix(".pyi").exists() and path != Path(spad.__file__)]
-    return [".".join(("spad", *path.relative_to(HOME).with_suffix("").parts)) for path in sorted(files)]
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +188,8 @@ def mypy(tmp_path_factory):
     """Runs a tool of mypy; its exit status and what it printed."""
     pytest.importorskip("mypy", reason="there is no mypy")
     folder = tmp_path_factory.mktemp("types")
-    (folder / "mypy.ini").write_text(CONFIG.format(private=",".join(private_modules())), encoding="ascii")
-    # what has no stub would be compared with itself
-    private = "".join(f"{re.escape(name)}(\\..*)?\n" for name in private_modules())
-    (folder / "allowed").write_text(ALLOWED + private, encoding="ascii")
+    (folder / "mypy.ini").write_text(CONFIG, encoding="ascii")
+    (folder / "allowed").write_text(ALLOWED, encoding="ascii")
     home = str(HOME.parent)
     environment = dict(os.environ)
     if Path(home).name != "site-packages":  # mypy finds an installed package, and refuses its folder there
@@ -189,15 +203,13 @@ def mypy(tmp_path_factory):
     return run
 
 
-# The private modules are left out: what mypy says of them is ignored.
-def test_stubs_are_strict(mypy):
-    status, output = mypy("mypy", "--config-file", "mypy.ini", "-mspad", *(f"-m{module}" for module in STUBS))
+def test_the_stub_is_strict(mypy):
+    status, output = mypy("mypy", "--config-file", "mypy.ini", "-mspad", "-mspad._spad")
     assert status == 0, output
 
 
-def test_stubs_are_those_of_the_modules(mypy):
-    modules = [module for module in STUBS if module.rpartition(".")[0] not in STUBS]  # it looks into packages itself
-    status, output = mypy("mypy.stubtest", *modules, "--mypy-config-file", "mypy.ini", "--concise",
+def test_the_stub_is_that_of_the_module(mypy):
+    status, output = mypy("mypy.stubtest", "spad._spad", "--mypy-config-file", "mypy.ini", "--concise",
                           "--ignore-disjoint-bases", "--ignore-unused-allowlist", "--allowlist", "allowed")
     assert status == 0, output
 

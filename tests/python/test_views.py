@@ -9,7 +9,7 @@ import pytest
 
 import spad
 from spad import arena
-from spad._onnx_views import Node, views_of
+from spad.models._onnx_views import Node, views_of
 from spad._views import PARTS_MOST, WORK_MOST, Views
 
 # ---- programs -----------------------------------------------------------------------------------

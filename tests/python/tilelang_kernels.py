@@ -946,7 +946,7 @@ PASSES = {unfenced: {"tl.disable_warp_specialized": True},  # what the passes of
 
 
 def main():
-    from spad._tilelang_tree import of_prim_func
+    from spad.tilelang._tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
     for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA, **SHARED_BY_ALL}.items():

@@ -81,5 +81,5 @@ def page_boxes(report, space):
     return [{"number": c["number"][i], "name": report["strings"][c["name"][i]], "lane": c["lane"][i],
              "lanes": c["lanes"][i], "byte": None if c["open"][i] & 2 else c["byte"][i], "bytes": c["bytes"][i],
              "begin": c["begin"][i], "end": c["begin"][i] + c["length"][i], "padding": c["padding"][i],
-             "mode": MODES[c["mode"][i]], "partner": c["partner"][i], "line": c["line"][i]}
+             "mode": MODES[c["mode"][i]], "partner": c["partner"][i], "input": c["input"][i], "line": c["line"][i]}
             for i in range(c["count"])]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests that compare claims of the check, such as "for every N", with single values: what the
+ * For tests that compare claims of the check, such as "for all N", with single values: what the
  * check answers about a text. */
 #ifndef SPAD_TEST_CLAIMS_H
 #define SPAD_TEST_CLAIMS_H

@@ -25,8 +25,9 @@
 
 const char *executor_word(unsigned wrong) {
     static const char *const words[] = {
-        "race",    "stale read", "unwritten read", "freed",  "stuck",   "parity",
-        "barrier", "mbarrier",   "fence",          "output", "threads", "bytes of an mbarrier"};
+        "race",      "stale read", "unwritten read", "freed",  "stuck",   "parity",
+        "barrier",   "mbarrier",   "fence",          "output", "threads", "bytes of an mbarrier",
+        "unfinished"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if ((wrong >> i & 1) != 0) return words[i];
     }
@@ -342,15 +343,42 @@ static const spad_fence_rule *rule_of(const executor *e, int64_t fence) {
     return fence >= 0 ? &spad_kernel_get_target(e->kernel)->fences[fence] : NULL;
 }
 
-/* A proxy fence for one of the spaces; after the init of an mbarrier one for that will do. */
-static bool is_fenced(const explorer *x, uint64_t spaces, bool init, int from, int to) {
+/* Does a point of an agent come after it? What happens on units is not in the lists of agents. */
+static bool is_waited_for(const explorer *x, int end) {
+    for (int p = 0; p < (int)x->e->points.count; p++) {
+        if (x->e->points.items[p].listed && is_before(x, end, p)) return true;
+    }
+    return false;
+}
+
+/* Where blocks share a unit, its memory is gone when the agents have ended. */
+static void judge_ends(explorer *x) {
+    executor *e = x->e;
+    const spad_target *target = spad_kernel_get_target(e->kernel);
+    for (size_t i = 0; i < e->ops.count && target->max_groups > 0; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->unit < 0 || o->others) continue;
+        for (size_t j = 0; j < o->access_count; j++) {
+            const spad_walk_access *a = &e->accesses.items[o->first_access + j].walk;
+            const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->tensor);
+            const bool writes = (a->kind & SPAD_ACCESS_WRITE) != 0;
+            if (target->spaces[t->space].off_chip) continue;
+            if (writes && !o->proxy && o->completion_count == 0) continue; /* into its own block */
+            if (is_waited_for(x, writes ? o->write_end : o->read_end)) continue;
+            executor_say(e, EXECUTOR_UNFINISHED, "nothing waits for the end of line %d",
+                         executor_line(e, o->statement));
+        }
+    }
+}
+
+/* A proxy fence for one of the spaces. */
+static bool is_fenced(const explorer *x, uint64_t spaces, int from, int to) {
     for (int p = 0; p < (int)x->e->points.count; p++) {
         const point *f = &x->e->points.items[p];
         if (f->action != ACTION_FENCE || !is_between(x, p, from, to)) continue;
         const spad_fence_rule *rule = rule_of(x->e, f->fence);
         if (rule == NULL) return true;
-        if (rule->kind != SPAD_FENCE_PROXY && !(init && rule->kind == SPAD_FENCE_INIT)) continue;
-        if ((rule->spaces & spaces) != 0) return true;
+        if (rule->kind == SPAD_FENCE_PROXY && (rule->spaces & spaces) != 0) return true;
     }
     return false;
 }
@@ -451,8 +479,7 @@ static void judge_proxies(explorer *x, const op *o, const conflict *c) {
         const bool writes = (c->written & bit) != 0;
         const int end = writes ? o->write_end : o->read_end;
         if (((c->written | c->read) & bit) == 0 || !executor_has_proxies(e, s)) continue;
-        if (!is_before(x, end, after->start) || is_fenced(x, bit, false, end, after->start))
-            continue;
+        if (!is_before(x, end, after->start) || is_fenced(x, bit, end, after->start)) continue;
         if (!writes) {
             e->result.read_to_async = true;
             continue;
@@ -477,32 +504,8 @@ static void judge_fences(explorer *x) {
     }
 }
 
-/* So do the beginning of an mbarrier's life and bytes that come through the async proxy. */
-static void judge_inits(explorer *x) {
-    executor *e = x->e;
-    const spad_target *target = spad_kernel_get_target(e->kernel);
-    uint64_t chip = 0; /* mbarriers are there */
-    for (size_t s = 0; s < target->space_count; s++) {
-        if (!target->spaces[s].off_chip) chip |= UINT64_C(1) << s;
-    }
-    for (size_t i = 0; i < e->ops.count; i++) {
-        const op *o = &e->ops.items[i];
-        for (size_t j = 0; o->proxy && j < o->completion_count; j++) {
-            const completion *c = &e->completions.items[o->first_completion + j];
-            if (c->walk.kind != SPAD_COMPLETION_DELIVER) continue;
-            for (int p = 0; p < (int)e->points.count; p++) {
-                const point *init_point = &e->points.items[p];
-                if (init_point->action != ACTION_INIT || init_point->object != c->object) continue;
-                if (!is_before(x, p, o->start) || is_fenced(x, chip, true, p, o->start)) continue;
-                executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
-                             executor_line(e, init_point->statement),
-                             executor_line(e, o->statement));
-            }
-        }
-    }
-}
-
-/* And the end of its life, and what the async proxy writes to its bytes. */
+/* So do the end of an mbarrier's life, and what the async proxy writes to its bytes. Its init needs
+ * none: deliveries access it through the generic proxy [PTX ISA, cp.async.bulk]. */
 static void judge_invalidates(explorer *x) {
     executor *e = x->e;
     for (size_t h = 0; h < e->held.count; h++) {
@@ -517,7 +520,7 @@ static void judge_invalidates(explorer *x) {
                 const point *end = &e->points.items[p];
                 if (end->action != ACTION_INVALIDATE || end->object != e->held.items[h].object ||
                     !is_before(x, p, o->start) ||
-                    is_fenced(x, UINT64_C(1) << bytes->space, false, p, o->start)) {
+                    is_fenced(x, UINT64_C(1) << bytes->space, p, o->start)) {
                     continue;
                 }
                 executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
@@ -655,9 +658,9 @@ static void explore(executor *e) {
         judge_waits(&x);
         judge_contributions(&x);
         judge_fences(&x);
-        judge_inits(&x);
         judge_invalidates(&x);
         judge_first_uses(&x);
+        judge_ends(&x);
     }
     free(counts);
     free(x.needs);

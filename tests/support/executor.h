@@ -51,8 +51,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/walk.h"
 
 enum {
     EXECUTOR_RACE = 1,
@@ -64,9 +64,10 @@ enum {
     EXECUTOR_BARRIER = 64, /* too much contributed, two arrivals of one agent, or to either round */
     EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
-    EXECUTOR_SYNC = 1024,  /* between the threads of an agent */
-    EXECUTOR_BYTES = 2048, /* of an mbarrier, accessed while it is alive */
-    EXECUTOR_OUTPUT = 512  /* an output is overwritten by something else when the kernel ends */
+    EXECUTOR_SYNC = 1024,      /* between the threads of an agent */
+    EXECUTOR_BYTES = 2048,     /* of an mbarrier, accessed while it is alive */
+    EXECUTOR_OUTPUT = 512,     /* an output is overwritten by something else when the kernel ends */
+    EXECUTOR_UNFINISHED = 4096 /* a block ends while an operation uses its memory */
 };
 
 typedef struct executor_options {

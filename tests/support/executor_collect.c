@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernel/walk.h"
+#include "kernel/walk/walk.h"
 #include "support/executor_model.h"
 
 static void put_order(executor *e, int before, int after) {

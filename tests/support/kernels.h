@@ -6,7 +6,7 @@
 #define SPAD_TEST_KERNELS_H
 
 #include "spad/check.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/layout.h"
 
 /* A text as the file "k.spad". The kernel is destroyed by the caller. */

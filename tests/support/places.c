@@ -5,7 +5,8 @@
 
 #include "base/memory.h"
 #include "kernel/kernel.h"
-#include "kernel/layout.h"
+#include "kernel/place.h"
+#include "layout/layout.h"
 #include "support/support.h"
 
 /* Slots of a tensor in the tables of a layout. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/mutate.h"
 #include "support/random_maker.h"
 #include "support/support.h"

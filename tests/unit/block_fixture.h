@@ -6,7 +6,7 @@
 
 #include "support/support.h"
 
-#include "block/block.h"
+#include "alloc/block/block.h"
 
 typedef struct fixture {
     const spad_target *target;

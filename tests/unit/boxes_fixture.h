@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/pack.h"
+#include "plan/search/greedy_passes.h"
 #include "support/support.h"
 
 enum { BOXES = 400, SECTIONS = 300 };

@@ -8,7 +8,7 @@
 #include "support/support.h"
 
 #include "spad/check.h"
-#include "spad/fit.h"
+#include "spad/experimental/fit.h"
 
 typedef struct fixture {
     spad_kernel *kernel;

@@ -41,6 +41,58 @@ static void no_ring_is_too_short(void **state) {
                 SPAD_ADVICE_SHORTER, "x:3>2 ");
 }
 
+/* A ring is read further back from N = 43 on. The proof for N = 6 does not see it, so the changed
+ * kernel is compared at other shapes. */
+#define READ_FURTHER_BACK_FROM(i)                                                            \
+    "kernel k on trn2\nparam N = 6\ntensor in : hbm bf16 [N] (128, 64) input\n"              \
+    "tensor x : sbuf bf16 [N] (128, 64) ring 4\ntensor y : sbuf bf16 [N] (128, 64) ring 4\n" \
+    "tensor out : hbm bf16 [N] (128, 64) output\nfor i in 0..N {\n"                          \
+    "dma l reads in[i] writes x[i] cost 1 ns\nscalar e reads x[i] writes y[i] cost 9 ns\n"   \
+    "scalar b reads y[min(i, max(i - 3, " i "))] updates x[i] cost 9 ns\n"                   \
+    "dma s reads x[i] writes out[i] cost 1 ns\n}\n"
+
+static void rings_are_as_deep_as_other_shapes_need(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(READ_FURTHER_BACK_FROM("40"));
+    spad_advice *advice = advise(kernel, NULL);
+    const spad_kernel *changed = spad_advice_get_kernel(advice);
+    test_text text;
+    assert_true(spad_advice_get_totals(advice).proved);
+    assert_true(spad_advice_count(advice) > 0);
+    assert_true(spad_advice_get_totals(advice).shapes > 0);
+    for (size_t i = 0; i < spad_advice_count(advice); i++) {
+        assert_string_not_equal(spad_advice_get(advice, i)->name, "y");
+    }
+    const spad_define defines[] = {{"N", 60}};
+    const spad_kernel_options options = {.defines = defines, .define_count = 1};
+    spad_kernel *larger;
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_kernel_reshape(&larger, changed, &options, &error), &error);
+    assert_ok(spad_check_create(&check, larger, NULL, &error), &error);
+    assert_int_equal(spad_check_get_counts(check).errors, 0);
+    spad_check_destroy(check);
+    spad_kernel_destroy(larger);
+    test_text_init(&text);
+    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "proved for this shape only, as before; right, too, at "));
+    assert_non_null(strstr(text.bytes, ", where conditions change their outcome\n"));
+    test_text_free(&text);
+    spad_advice_destroy(advice);
+    spad_kernel_destroy(kernel);
+}
+
+/* The same from N = 400003 on, which takes too many events to try: nothing is offered. */
+static void rings_stay_where_a_shape_cannot_be_tried(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(READ_FURTHER_BACK_FROM("400000"));
+    spad_advice *advice = advise(kernel, NULL);
+    assert_true(spad_advice_get_totals(advice).proved);
+    assert_int_equal(spad_advice_count(advice), 0);
+    spad_advice_destroy(advice);
+    spad_kernel_destroy(kernel);
+}
+
 /* Without figures only on request. */
 static void assumed_costs_decide_no_depth(void **state) {
     (void)state;
@@ -114,14 +166,16 @@ static void steps_decide_on_request(void **state) {
     expect_text(STEPS("param S = 6\n", "S", "S"), &steps,
                 "line 3: parameter 'S' 1 instead of 6: 16 steps as before, 320 B less placed, "
                 "320 B less declared\n1 change: 16 steps as before, 320 B less placed, "
-                "320 B less declared\n16 of 16 costs assumed: steps, not time\n");
+                "320 B less declared\nproved as before: for all N >= 1; other values of S were "
+                "not tried\n"
+                "16 of 16 costs assumed: steps, not time\n");
     expect_text(STEPS("param S = 6\n", "S", "S"), &skip,
                 "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n");
     expect_text(RING("2", "cost 100 ns"), NULL, "no changes: 1.600 us as before\n");
     expect_text(RING("1", "cost 100 ns"), NULL,
                 "line 5: ring of 'x' 2 instead of 1: 1.600 us instead of 2.400 us, 16,384 B more "
                 "placed, 16,384 B more declared\n1 change: 1.600 us instead of 2.400 us, 16,384 B "
-                "more placed, 16,384 B more declared\n");
+                "more placed, 16,384 B more declared\nproved as before: for all N >= 1\n");
     expect_text(RING("1", "cost 100 ns"), &shallow, "no changes: 2.400 us as before\n");
 }
 
@@ -209,7 +263,8 @@ static void cycles_decide_depths(void **state) {
                 NULL,
                 "line 5: ring of 'x' 1 instead of 3: 80 cycles as before, 128 B less placed, 128 B "
                 "less declared\n1 change: 80 cycles as before, 128 B less placed, 128 B less "
-                "declared\n16 of 16 costs without a clock: cycles, not time\n");
+                "declared\nproved as before: for all N >= 1\n16 of 16 costs without a "
+                "clock: cycles, not time\n");
 }
 
 /* Two rings, one after the other, with one trial at a time. */
@@ -428,6 +483,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_are_as_deep_as_they_help),
         cmocka_unit_test(no_ring_is_too_short),
+        cmocka_unit_test(rings_are_as_deep_as_other_shapes_need),
+        cmocka_unit_test(rings_stay_where_a_shape_cannot_be_tried),
         cmocka_unit_test(assumed_costs_decide_no_depth),
         cmocka_unit_test(steps_decide_on_request),
         cmocka_unit_test(numbers_that_stay),

@@ -70,7 +70,7 @@ static const char base[] = LOOP("ring 2", "100 ns", "");
 static void changes_that_lose_something(void **state) {
     (void)state;
     static const char *const worse[] = {
-        /* it does not fit; proved for N = 6 alone; for every M, not for every N */
+        /* it does not fit; proved for N = 6 alone; for all M, not for all N */
         LOOP("ring 1", "100 ns", "tensor y : sbuf u8 (128, 300000)\nvector e writes y\n"),
         LOOP("", "50 ns", ""),
         PARAM_LOOP("M", "ring 1", "50 ns", ""),

@@ -14,15 +14,15 @@ static void scope_names(void **state) {
     spad_error e;
     spad_block_scope scope;
     for (int i = 0; i < SPAD_BLOCK_SCOPE_COUNT; i++) {
-        assert_ok(spad_block_scope_parse(&scope, spad_block_scope_name((spad_block_scope)i), &e),
+        assert_ok(spad__block_scope_parse(&scope, spad_block_scope_name((spad_block_scope)i), &e),
                   &e);
         assert_int_equal(scope, i);
     }
     assert_string_equal(spad_block_scope_name(SPAD_BLOCK_SCOPE_COUNT), "?");
-    assert_int_equal(spad_block_scope_parse(&scope, "local.fragmnt", &e), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__block_scope_parse(&scope, "local.fragmnt", &e), SPAD_ERR_UNKNOWN);
     assert_string_equal(e.message,
                         "no scope is called 'local.fragmnt'; did you mean 'local.fragment'?");
-    assert_int_equal(spad_block_scope_parse(&scope, "texture", &e), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__block_scope_parse(&scope, "texture", &e), SPAD_ERR_UNKNOWN);
     assert_string_equal(e.message,
                         "no scope is called 'texture'; the scopes are those of TileLang, "
                         "such as 'shared.dyn'");
@@ -389,7 +389,7 @@ static void the_report(void **state) {
         "       224 B  dynamic arena, base aligned to 128 B\n"
         "           224 B  at 0        [0, 1)  A  uint8 (96,), 2 stages of 96 B, 128 B apart\n"
         "            32 B  at 0        [2, end)  #1  uint8 (32,)\n"
-        "              buffers 224 B, stage padding 32 B; at most 224 B alive, at time 0\n"
+        "              buffers 224 B, stage padding 32 B; at most 224 B live, at time 0\n"
         "        20 B  static\n"
         "            16 B  at 0        [3, end)  full  2 barriers, arrivals 1 128\n"
         "             4 B  address words of tensor memory\n"
@@ -401,7 +401,7 @@ static void the_report(void **state) {
         "            32 columns  at 0 of allocation 0, lanes 0 to 63  [4, end)  acc  float32 (64, "
         "32)\n"
         "  registers: at least 2 B a thread\n"
-        "             2 B  local.var  v  float16, first 0x4000\n");
+        "             2 B  local.var  v  float16 (1,), first 0x4000\n");
     test_text_clear(&text);
     text.fail_after = 100;
     assert_int_equal(spad_block_write_text(f.block, &text.sink, &f.error), SPAD_ERR_IO);

@@ -2,6 +2,8 @@
  *
  * Blocks, planned: TileLang's offsets, pins, barriers, time and limits. Every error with its
  * message. */
+#include <string.h>
+
 #include "unit/block_fixture.h"
 
 /* ---- TileLang's offsets ------------------------------------------------------------ */
@@ -564,7 +566,9 @@ static void tensor_memory(void **state) {
     spad_error *e = &f.error;
     assert_ok(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(128, 128), SPAD_FLOAT32, "a", e), e);
     assert_ok(spad_block_alloc_tmem(&b, f.block, SPAD_SHAPE(2, 64, 128), SPAD_FLOAT16, "b", e), e);
-    assert_ok(spad_block_alloc_tmem(&c, f.block, SPAD_SHAPE(64, 1), SPAD_FLOAT8_E4M3FN, "c", e), e);
+    assert_ok(spad_block_alloc_shared(&c, f.block, SPAD_SHAPE(64, 1), SPAD_FLOAT8_E4M3FN,
+                                      "shared.tmem", "c", e),
+              e); /* of any width, to be packed */
     assert_int_equal(get(&f, a).columns, 128);
     assert_int_equal(get(&f, b).columns, 128);
     assert_int_equal(get(&f, b).lanes, 64);
@@ -580,19 +584,20 @@ static void tensor_memory(void **state) {
                      SPAD_ERR_SHAPE);
     assert_string_equal(e->message,
                         "shared.tmem 'x': tensor memory has two dimensions, give (lanes, columns)");
-    assert_int_equal(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(129, 4), SPAD_FLOAT32, "x", e),
+    assert_int_equal(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(129, 32), SPAD_FLOAT32, "x", e),
                      SPAD_ERR_SHAPE);
     assert_string_equal(
         e->message,
-        "shared.tmem 'x': 129 lanes x 4 columns of 4 bytes; tensor memory has 128 x 512");
-    assert_int_equal(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(128, 513), SPAD_FLOAT32, "x", e),
+        "shared.tmem 'x': 129 lanes x 32 columns of 4 bytes; tensor memory has 128 x 512");
+    assert_int_equal(spad_block_alloc_shared(&a, f.block, SPAD_SHAPE(128, 513), SPAD_FLOAT32,
+                                             "shared.tmem", "x", e),
                      SPAD_ERR_SHAPE);
     done(&f);
 
     f = make("sm_100");
-    assert_ok(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(128, 384), SPAD_FLOAT32, "a", &f.error),
+    assert_ok(spad_block_alloc_tmem(&a, f.block, SPAD_SHAPE(128, 512), SPAD_FLOAT32, "a", &f.error),
               &f.error);
-    assert_ok(spad_block_alloc_tmem(&b, f.block, SPAD_SHAPE(128, 384), SPAD_FLOAT32, "b", &f.error),
+    assert_ok(spad_block_alloc_tmem(&b, f.block, SPAD_SHAPE(128, 512), SPAD_FLOAT32, "b", &f.error),
               &f.error);
     assert_false(plan(&f).fits);
     assert_int_equal(spad_block_check_fit(f.block, &f.error), SPAD_ERR_NO_FIT);
@@ -614,6 +619,67 @@ static void tensor_memory(void **state) {
     t = plan(&f);
     assert_int_equal(t.tmem_columns, 544);
     assert_int_equal(t.tmem_allocs, 2);
+    done(&f);
+}
+
+/* What T.alloc_tmem accepts is what tcgen05.alloc does. A refused call changes nothing. */
+static void tensor_memory_follows_its_instruction(void **state) {
+    static const struct {
+        int64_t columns;
+        const char *message;
+    } cases[] = {
+        {1, "an allocation of 1 columns of tensor memory; it must be a power of two from 32 to "
+            "512; ask for 32"},
+        {16, "an allocation of 16 columns of tensor memory; it must be a power of two from 32 to "
+             "512; ask for 32"},
+        {48, "an allocation of 48 columns of tensor memory; it must be a power of two from 32 to "
+             "512; ask for 64"},
+        {513, "an allocation of 513 columns of tensor memory; it must be a power of two from 32 "
+              "to 512"},
+        {64, NULL},
+        {128, "128 columns of tensor memory after an allocation of 64; later ones may not be "
+              "larger, so allocate the largest first"},
+        {64, NULL},
+        {32, NULL},
+        {64, "64 columns of tensor memory after an allocation of 32; later ones may not be "
+             "larger, so allocate the largest first"},
+    };
+    (void)state;
+    fixture f = make("sm_100");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t number;
+        const int64_t dims[] = {128, cases[i].columns};
+        const spad_shape shape = {.dims = dims, .rank = 2};
+        const spad_status status =
+            spad_block_alloc_tmem(&number, f.block, shape, SPAD_FLOAT32, NULL, &f.error);
+        assert_int_equal(status == SPAD_OK, cases[i].message == NULL);
+        if (cases[i].message == NULL) continue;
+        assert_int_equal(number, -1);
+        assert_non_null(strstr(f.error.message, cases[i].message));
+    }
+    int64_t number;
+    assert_int_equal(
+        spad_block_alloc_tmem(&number, f.block, SPAD_SHAPE(128, -64), SPAD_FLOAT32, "x", &f.error),
+        SPAD_ERR_SHAPE);
+    assert_null(strstr(f.error.message, "ask for"));
+    assert_int_equal(spad_block_count(f.block), 3);
+    done(&f);
+}
+
+/* As in TileLang, everything that is allocated has a shape. */
+static void single_things_have_a_shape(void **state) {
+    (void)state;
+    fixture f = make("sm_90");
+    const int64_t arrivals[] = {1, 128};
+    int64_t var, barriers, descriptor;
+    assert_ok(spad_block_alloc_var(&var, f.block, SPAD_INT32, NULL, "v", &f.error), &f.error);
+    assert_ok(spad_block_alloc_barrier(&barriers, f.block, arrivals, 2, "b", &f.error), &f.error);
+    assert_ok(spad_block_alloc_descriptor(&descriptor, f.block, "wgmma", "d", &f.error), &f.error);
+    assert_int_equal(get(&f, var).shape.rank, 1);
+    assert_int_equal(get(&f, var).shape.dims[0], 1);
+    assert_int_equal(get(&f, barriers).shape.rank, 1);
+    assert_int_equal(get(&f, barriers).shape.dims[0], 2);
+    assert_int_equal(get(&f, descriptor).shape.dims[0], 1);
     done(&f);
 }
 
@@ -695,6 +761,8 @@ int main(void) {
         cmocka_unit_test(static_and_dynamic_share_the_plain_limit),
         cmocka_unit_test(blocks_per_unit),
         cmocka_unit_test(tensor_memory),
+        cmocka_unit_test(tensor_memory_follows_its_instruction),
+        cmocka_unit_test(single_things_have_a_shape),
         cmocka_unit_test(levels_of_a_core),
         cmocka_unit_test(sums_that_do_not_fit),
     };

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/growth.h"
+#include "induction/induction.h"
 #include "kernel/kernel.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
+#include "verify/verify.h"
 
 /* ---- faults of a text -------------------------------------------------------------- */
 
@@ -40,7 +41,7 @@ static void faults_need_no_file(void **state) {
     assert_string_equal(spad_check_get_finding(check, 0)->file, "");
     assert_int_equal(spad_check_get_finding(check, 0)->line, 2);
     assert_ok(spad_check_write_text(check, NULL, NULL, 0, &text.sink, &error), &error);
-    assert_non_null(strstr(text.bytes, "wrong, 2 errors: the text cannot be read\n"));
+    assert_non_null(strstr(text.bytes, ": 2 errors: the text cannot be read\n"));
     const spad_check *const checks[] = {check};
     test_text_clear(&text);
     assert_ok(spad_check_write_sarif(checks, 1, &text.sink, &error), &error);
@@ -108,8 +109,8 @@ static spad_status add_both(const spad_host *host, void *context) {
     const spad_check_options options = {.one_shape = true, .host = host};
     spad_check *check;
     spad_status status = spad_check_create(&check, given->kernel, &options, NULL);
-    if (status == SPAD_OK) status = spad_check_add_layout(check, given->layout, NULL);
-    if (status == SPAD_OK) status = spad_check_add_fault(check, &given->fault, NULL);
+    if (status == SPAD_OK) status = spad__check_add_layout(check, given->layout, NULL);
+    if (status == SPAD_OK) status = spad__check_add_fault(check, &given->fault, NULL);
     spad_check_destroy(check);
     return status;
 }
@@ -126,7 +127,7 @@ static void a_kernel_without_a_file_does_not_fit(void **state) {
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     const size_t before = spad_check_finding_count(check);
-    assert_ok(spad_check_add_layout(check, layout, &error), &error);
+    assert_ok(spad__check_add_layout(check, layout, &error), &error);
     assert_int_equal(spad_check_finding_count(check), before + 2); /* two memories */
     size_t number = 0;
     while (spad_check_get_finding(check, number)->code != SPAD_FINDING_DOES_NOT_FIT) number++;
@@ -135,7 +136,7 @@ static void a_kernel_without_a_file_does_not_fit(void **state) {
     assert_string_equal(first->message,
                         "sbuf is too small: 300,000 B per lane are needed at the same time, and it "
                         "has 212,984 B; 'spad fit' shows what would fit");
-    assert_ok(spad_check_add_fault(check, &given.fault, &error), &error);
+    assert_ok(spad__check_add_fault(check, &given.fault, &error), &error);
     assert_int_equal(spad_check_finding_count(check), before + 3);
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
     spad_check_destroy(check);
@@ -154,7 +155,7 @@ static spad_status add_layout_first(const spad_host *host, void *context) {
     spad_status status = spad_check_create(&check, given->kernel, &options, NULL);
     if (status == SPAD_OK) {
         assert_int_equal(spad_check_finding_count(check), 0);
-        status = spad_check_add_layout(check, given->layout, NULL);
+        status = spad__check_add_layout(check, given->layout, NULL);
         assert_int_equal(spad_check_finding_count(check), status == SPAD_OK);
     }
     spad_check_destroy(check);
@@ -167,7 +168,7 @@ static spad_status add_fault_first(const spad_host *host, void *context) {
     spad_check *check;
     spad_status status = spad_check_create(&check, given->kernel, &options, NULL);
     if (status == SPAD_OK) {
-        status = spad_check_add_fault(check, &given->fault, NULL);
+        status = spad__check_add_fault(check, &given->fault, NULL);
         assert_int_equal(spad_check_finding_count(check), status == SPAD_OK);
     }
     spad_check_destroy(check);
@@ -186,7 +187,7 @@ static void objects_may_not_fit(void **state) {
                                      "invalidate m[0]\n");
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    assert_ok(spad_check_add_layout(check, layout, &error), &error);
+    assert_ok(spad__check_add_layout(check, layout, &error), &error);
     assert_int_equal(spad_check_finding_count(check), 1);
     const spad_finding *finding = spad_check_get_finding(check, 0);
     assert_int_equal(finding->code, SPAD_FINDING_DOES_NOT_FIT);
@@ -223,7 +224,7 @@ static void findings_of_calls_have_no_file(void **state) {
     spad_kernel_builder_destroy(builder);
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    assert_ok(spad_check_add_layout(check, layout, &error), &error);
+    assert_ok(spad__check_add_layout(check, layout, &error), &error);
     bool read = false;
     bool fits = true;
     for (size_t i = 0; i < spad_check_finding_count(check); i++) {
@@ -348,9 +349,9 @@ static void signals_of_one_operation_are_added(void **state) {
 /* ---- memory of the proof ----------------------------------------------------------- */
 
 static spad_status prepare_growth(const spad_host *host, void *kernel) {
-    spad__growth growth;
-    const spad_status status = spad__growth_init(&growth, kernel, 0, 1, NULL, host, NULL);
-    if (status == SPAD_OK) spad__growth_free(&growth);
+    spad__induction induction;
+    const spad_status status = spad__induction_init(&induction, kernel, 0, 1, NULL, host, NULL);
+    if (status == SPAD_OK) spad__induction_free(&induction);
     return status;
 }
 

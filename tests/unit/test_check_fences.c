@@ -135,7 +135,7 @@ static const struct {
     {"kernel k on sm_90\nunit tma on copy free proxy\nmbarrier m count 1\ninit m\nfence global\n"
      "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"
      "tma load reads a writes x delivers m\nwait m parity 0\nsimt look reads x\n",
-     1, NULL},
+     0, NULL}, /* advice */
     /* a fence for mbarriers is for them alone */
     {"kernel k on sm_90\nunit tma on copy free proxy\nmbarrier m count 1\ninit m\nfence mbarrier\n"
      "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"
@@ -143,6 +143,13 @@ static const struct {
      0, NULL},
     {STORE "fence mbarrier\n" COPY, 1,
      "after fill accessed them through the generic proxy, with no fence in"},
+    /* a fence of another agent between the two accesses does not count */
+    {"kernel k on sm_90\nunit mma on tensor same proxy fence wgmma\ngroup g\ncounter n\ncounter m\n"
+     "tensor x : shared f32 (64) input\ntensor r : registers f32 (64)\n"
+     "tensor o : global f32 (64) output\n"
+     "agent d {\nwait n >= 1\nfence wgmma\nsignal m\n}\n"
+     "agent c {\nsimt clear writes r\nsignal n\nwait m >= 1\n" MUL WAIT OUT,
+     1, "no `fence wgmma` of c comes between"},
 };
 
 static int64_t count_fences(const spad_check *check, const char **first) {
@@ -156,25 +163,61 @@ static int64_t count_fences(const spad_check *check, const char **first) {
     return count;
 }
 
+/* Some of the texts end without a wait. */
+static int64_t count_unfinished(const spad_check *check) {
+    int64_t count = 0;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        count += spad_check_get_finding(check, i)->code == SPAD_FINDING_UNFINISHED;
+    }
+    return count;
+}
+
+/* `part`: of the first message; NULL: any. */
+static void expect_fences(const spad_kernel *kernel, int64_t expected, const char *part,
+                          const char *text) {
+    const spad_check_options options = {.one_shape = true};
+    spad_check *check;
+    spad_error error;
+    const char *first;
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+    const int64_t count = count_fences(check, &first);
+    const bool says = part == NULL || strstr(first, part) != NULL;
+    if (count != expected || !says) print_error("%lld:\n%s%s\n", (long long)count, text, first);
+    assert_int_equal(count, expected);
+    assert_true(says);
+    assert_int_equal(spad_check_get_counts(check).errors - count_unfinished(check), expected);
+    spad_check_destroy(check);
+}
+
 static void each_pair_needs_its_fence(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_kernel *kernel = test_parse(cases[i].text);
-        const spad_check_options options = {.one_shape = true};
-        spad_check *check;
-        spad_error error;
-        const char *first;
-        assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
-        const int64_t count = count_fences(check, &first);
-        const bool part = cases[i].part == NULL || strstr(first, cases[i].part) != NULL;
-        if (count != cases[i].count || !part) {
-            print_error("case %zu: %lld\n%s%s\n", i, (long long)count, cases[i].text, first);
-        }
-        assert_int_equal(count, cases[i].count);
-        assert_true(part);
-        assert_int_equal(spad_check_get_counts(check).errors, cases[i].count);
-        spad_check_destroy(check);
+        expect_fences(kernel, cases[i].count, cases[i].part, cases[i].text);
         spad_kernel_destroy(kernel);
+    }
+}
+
+/* Each fence of a target once as its first one: number 0 is a fence like any other. */
+static void the_order_of_fences_in_a_target_does_not_matter(void **state) {
+    (void)state;
+    enum { FENCES_MAX = 8 };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *named = test_parse(cases[i].text);
+        const spad_target *target = spad_kernel_get_target(named);
+        const size_t count = target->fence_count;
+        assert_true(count <= FENCES_MAX);
+        for (size_t first = 1; first < count; first++) {
+            spad_fence_rule fences[FENCES_MAX];
+            for (size_t f = 0; f < count; f++) fences[f] = target->fences[(first + f) % count];
+            spad_target rotated = *target;
+            rotated.fences = fences;
+            const spad_kernel_options options = {.target = &rotated};
+            spad_kernel *kernel = test_parse_with(cases[i].text, &options);
+            expect_fences(kernel, cases[i].count, NULL, cases[i].text);
+            spad_kernel_destroy(kernel);
+        }
+        spad_kernel_destroy(named);
     }
 }
 
@@ -207,7 +250,8 @@ static void a_target_has_its_fences(void **state) {
     } rows[] = {
         {"kernel k on sm_90\nfence tcgen05 after\n",
          "target 'sm_90' has no fence 'tcgen05'; it has shared, global, wgmma, mbarrier"},
-        {"kernel k on sm_80\nfence shared\n", "target 'sm_80' has no fence 'shared', and no other"},
+        {"kernel k on sm_80\nfence shared\n",
+         "target 'sm_80' has no fence 'shared'; it has no fences"},
         {"kernel k on sm_90\nfence wgmma before\n", "this fence has no 'before' and no 'after'"},
         {"kernel k on sm_100\nfence tcgen05\n", "fence 'tcgen05' is 'before' or 'after'"},
         {"kernel k on sm_90\nunit u on tensor same proxy fence shared\n",
@@ -269,6 +313,7 @@ static void memory_that_runs_out_is_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pair_needs_its_fence),
+        cmocka_unit_test(the_order_of_fences_in_a_target_does_not_matter),
         cmocka_unit_test(fences_read_back),
         cmocka_unit_test(a_target_has_its_fences),
         cmocka_unit_test(the_builder_refuses_other_fences),

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/growth.h"
-#include "spad/kernel.h"
+#include "induction/induction.h"
+#include "spad/experimental/kernel_rows.h"
 
 enum { LOOPS = 8 };
 
@@ -17,31 +17,34 @@ enum { LOOPS = 8 };
 static void describe(char *line, size_t size, const char *text, size_t param) {
     spad_kernel *kernel = test_parse(text);
     const spad_host host = spad__host_or_default(NULL);
-    spad__growth growth;
+    spad__induction induction;
     spad_error error;
-    assert_ok(spad__growth_init(&growth, kernel, param, 1, NULL, &host, &error), &error);
-    if (growth.refusal.kind != SPAD__NOT_REFUSED) {
+    assert_ok(spad__induction_init(&induction, kernel, param, 1, NULL, &host, &error), &error);
+    if (induction.refusal.kind != SPAD__NOT_REFUSED) {
         char why[SPAD_MESSAGE_MAX];
-        spad__growth_reason(&growth, kernel, why, sizeof why);
+        spad__induction_reason(&induction, kernel, why, sizeof why);
         snprintf(line, size, "no: %s", why);
     } else {
         spad__window windows[LOOPS];
         int64_t values[LOOPS];
         bool ended;
-        const bool fixed = spad__growth_windows(&growth, kernel, 100000, values, windows, &ended);
-        char *end = line + snprintf(line, size, "step %lld%s%s", (long long)growth.step,
+        spad__limit forever = {.deadline = INT64_MAX};
+        spad__steps steps = {100000, &forever};
+        const bool fixed =
+            spad__induction_windows(&induction, kernel, &steps, values, windows, &ended);
+        char *end = line + snprintf(line, size, "step %lld%s%s", (long long)induction.step,
                                     fixed ? "" : " open", ended ? " ended" : "");
         for (size_t l = 0; l < spad_kernel_loop_count(kernel); l++) {
-            if (growth.extra[l] == 0) continue;
+            if (induction.extra[l] == 0) continue;
             end += sprintf(end, " %s+%lld", spad_kernel_get_loop(kernel, l)->name,
-                           (long long)growth.extra[l]);
+                           (long long)induction.extra[l]);
             if (windows[l].steady > 0)
                 end += sprintf(end, " from %lld", (long long)windows[l].steady);
             if (windows[l].fixed < INT64_MAX)
                 end += sprintf(end, " to %lld", (long long)windows[l].fixed);
         }
     }
-    spad__growth_free(&growth);
+    spad__induction_free(&induction);
     spad_kernel_destroy(kernel);
 }
 
@@ -498,7 +501,7 @@ static void reshape(void **state) {
 
     const spad_define none = {"N", -1};
     const spad_kernel_options bad = {.defines = &none, .define_count = 1};
-    assert_int_equal(spad_kernel_reshape(&other, kernel, &bad, &error), SPAD_ERR_SYNTAX);
+    assert_int_equal(spad_kernel_reshape(&other, kernel, &bad, &error), SPAD_ERR_SHAPE);
     assert_null(other);
     assert_int_equal(error.line, 0);
     const spad_define unknown = {"M", 1};
@@ -513,9 +516,9 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
     spad_kernel *other;
     spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);
     if (status != SPAD_OK) return status;
-    spad__growth growth;
-    status = spad__growth_init(&growth, other, 0, 1, NULL, host, NULL);
-    if (status == SPAD_OK) spad__growth_free(&growth);
+    spad__induction induction;
+    status = spad__induction_init(&induction, other, 0, 1, NULL, host, NULL);
+    if (status == SPAD_OK) spad__induction_free(&induction);
     spad_kernel_destroy(other);
     return status;
 }

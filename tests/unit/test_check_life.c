@@ -88,6 +88,29 @@ static void the_guide_hoisting(void **state) {
            "");
 }
 
+/* Two accumulators in one bank of PSUM, alive at the same time. */
+static void conflicts_in_psum(void **state) {
+    (void)state;
+    static const char text[] = "kernel k on trn2\n"
+                               "tensor out : hbm bf16 (128, 512) output\n"
+                               "tensor s : sbuf bf16 (128, 512) at 0\n"
+                               "tensor p : psum f32 (128, 512) at 0\n"
+                               "tensor q : psum f32 (128, 512) at %d\n"
+                               "vector one writes p\n"
+                               "vector two writes q\n"
+                               "vector use reads p, q writes s\n"
+                               "dma store reads s writes out\n";
+    char kernel[1024];
+    snprintf(kernel, sizeof kernel, text, 0);
+    expect(
+        kernel,
+        "8:18 SPAD-LIFETIME-CONFLICT x1: use reads 'p', but bytes [0, 2,048) of lanes [0, 128) of "
+        "psum hold 'q', written by two; place them apart, or read it earlier\n"
+        "  7:1 two writes 'q' here\n");
+    snprintf(kernel, sizeof kernel, text, 2048);
+    expect(kernel, "");
+}
+
 static void the_guide_common_errors(void **state) {
     (void)state;
     expect(IN_OUT "tensor x : sbuf bf16 (128, 512)\n"
@@ -598,6 +621,7 @@ int main(void) {
         cmocka_unit_test(the_guide_overlapping_tensors),
         cmocka_unit_test(the_guide_too_few_tiles),
         cmocka_unit_test(the_guide_hoisting),
+        cmocka_unit_test(conflicts_in_psum),
         cmocka_unit_test(the_guide_common_errors),
         cmocka_unit_test(stale_reads),
         cmocka_unit_test(reads_of_nothing),

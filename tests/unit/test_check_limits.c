@@ -386,7 +386,7 @@ static void instances_that_are_not_there_are_refused(void **state) {
 /* Threads are part of the text, and of what the builder is given. */
 static void threads_read_back(void **state) {
     (void)state;
-    const char *text = "kernel k on sm_90\nparam W = 4\n\n"
+    const char *text = "kernel k on sm_90\nparam W = 4\nthreads W * 64 registers 100\n\n"
                        "agent a of W * 32 threads registers 240 {\n}\n"
                        "agent b registers 24 {\n}\nagent c {\n}\n"
                        "agent d[2] as w of 64 threads {\n}\n";
@@ -396,7 +396,10 @@ static void threads_read_back(void **state) {
     test_text_init(&page);
     assert_ok(spad_kernel_write_text(kernel, &page.sink, &error), &error);
     assert_non_null(strstr(page.bytes, "agent a of W * 32 threads registers 240 {"));
+    assert_non_null(strstr(page.bytes, "\nthreads W * 64 registers 100\n"));
     assert_non_null(strstr(page.bytes, "agent b registers 24 {"));
+    assert_int_equal(spad_kernel_get_agent(kernel, 0)->threads.value, 256);
+    assert_int_equal(spad_kernel_get_agent(kernel, 0)->registers.value, 100);
     assert_non_null(strstr(page.bytes, "agent c {"));
     assert_int_equal(spad_kernel_get_agent(kernel, 1)->threads.value, 128);
     assert_int_equal(spad_kernel_get_agent(kernel, 3)->threads.value, 0);
@@ -408,6 +411,11 @@ static void threads_read_back(void **state) {
 static void threads_that_cannot_be_are_refused(void **state) {
     (void)state;
     static const char *const texts[] = {
+        "kernel k on sm_90\nthreads 0\n",
+        "kernel k on sm_90\nthreads 32\nthreads 32\n",
+        "kernel k on sm_90\nagent a { }\nthreads 32\n",
+        "kernel k on sm_90\nfor i in 0..2 { threads 32 }\n",
+        "kernel k on sm_90\nthreads registers 32\n",
         "kernel k on sm_90\nagent a of 0 * 1 threads { }\n",
         "kernel k on sm_90\nagent a of -1 threads { }\n",
         "kernel k on sm_90\nagent a of 32 { }\n",
@@ -427,10 +435,70 @@ static void threads_that_cannot_be_are_refused(void **state) {
     assert_ok(spad_target_find(&target, "sm_90", &error), &error);
     assert_ok(spad_kernel_builder_create(&builder, "k", "", target, NULL, &error), &error);
     const spad_amount some = {.value = 32};
-    assert_int_equal(spad_kernel_builder_threads(builder, some, some, &error), SPAD_ERR_ARGUMENT);
+    const spad_amount none = {0};
+    assert_int_equal(spad_kernel_builder_threads(builder, none, some, &error), SPAD_ERR_ARGUMENT);
+    assert_ok(spad_kernel_builder_threads(builder, some, some, &error), &error);
+    assert_int_equal(spad_kernel_builder_threads(builder, some, some, &error), SPAD_ERR_NAME);
+    assert_string_equal(error.message, "the threads of the main program are stated twice");
     assert_ok(spad_kernel_builder_agent(builder, "a", &error), &error);
     assert_ok(spad_kernel_builder_threads(builder, some, some, &error), &error);
+    assert_ok(spad_kernel_builder_end(builder, &error), &error);
+    assert_int_equal(spad_kernel_builder_threads(builder, some, some, &error), SPAD_ERR_ARGUMENT);
     spad_kernel_builder_destroy(builder);
+}
+
+/* The main program has the threads of a block: they are limited as those of agents, and a message
+ * points to where they are stated. */
+static void threads_of_the_main_program(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *message;
+        spad_finding_code code;
+    } lines[] = {
+        {"threads 1024 registers 64", NULL, 0},
+        {"threads 1056", "the main program has 1056 threads, and a block of sm_90 has at most 1024",
+         SPAD_FINDING_THREAD_LIMIT},
+        {"threads 512 registers 200",
+         "the main program has 512 threads of 200 registers; on sm_90 a thread has at most 255, "
+         "and "
+         "a block 65536",
+         SPAD_FINDING_REGISTER_LIMIT},
+        {"threads 64 registers 256",
+         "the main program has 64 threads of 256 registers; on sm_90 a thread has at most 255, and "
+         "a block 65536",
+         SPAD_FINDING_REGISTER_LIMIT},
+        {"threads 16",
+         "op uses 32,768 B in registers, 2,048 for each of the 16 threads of 'main', and a thread "
+         "has at most 1,020; use more threads or smaller tiles",
+         SPAD_FINDING_REGISTER_LIMIT},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\n%s\ntensor x : registers f32 (128, 64)\n"
+                 "simt op writes x\n",
+                 lines[i].line);
+        spad_kernel *kernel = test_parse(text);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        const spad_finding *found = NULL;
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            const spad_finding *finding = spad_check_get_finding(check, f);
+            if (finding->severity == SPAD_SEVERITY_ERROR) found = finding;
+        }
+        if (lines[i].message == NULL) {
+            assert_null(found);
+        } else {
+            assert_non_null(found);
+            assert_string_equal(found->message, lines[i].message);
+            assert_int_equal(found->code, lines[i].code);
+            assert_int_equal(found->line, i + 1 < sizeof lines / sizeof *lines ? 2 : 4);
+        }
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
 }
 
 int main(void) {
@@ -448,6 +516,7 @@ int main(void) {
         cmocka_unit_test(instances_read_back),
         cmocka_unit_test(instances_that_are_not_there_are_refused),
         cmocka_unit_test(threads_read_back),
+        cmocka_unit_test(threads_of_the_main_program),
         cmocka_unit_test(threads_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "spad/check.h"
+#include "spad/experimental/tensor_order.h"
 #include "spad/layout.h"
 #include "support/files.h"
 

@@ -119,7 +119,7 @@ static void each_part_of_the_argument(void **state) {
     const size_t step = test_effort(6) == 6 ? 1 : 12; /* some of them, unless there is time */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += step) {
         const answer a = ask(cases[i].text, NULL, 0, NULL);
-        const bool proved = strstr(a.reason, "for every T") != NULL;
+        const bool proved = strstr(a.reason, "for all T") != NULL;
         if (proved != cases[i].proved) print_error("%s%s\n", cases[i].text, a.reason);
         assert_int_equal(proved, cases[i].proved);
         for (int64_t t = 1; proved && t < 12; t++) {
@@ -135,7 +135,7 @@ static void limits_leave_no_claim(void **state) {
     (void)state;
     const spad_check_options few = {.event_limit = 100, .no_advice = true};
     const answer a = ask(cases[0].text, NULL, 0, &few);
-    assert_null(strstr(a.reason, "for every T"));
+    assert_null(strstr(a.reason, "for all T"));
     for (int64_t ns = 1; ns < INT64_C(1) << 22; ns *= 8) {
         const spad_check_options soon = {.timeout_ns = ns, .no_advice = true};
         const answer b = ask(cases[0].text, NULL, 0, &soon);

@@ -143,7 +143,7 @@ static void test_classic_mistakes(void **unused) {
          SPAD_FINDING_DEADLOCK},
         {"08_gemm_sm90", "expect 32768", "expect 65536", SPAD_FINDING_DEADLOCK},
         {"08_gemm_sm90", "expect 32768", "expect 16384", SPAD_FINDING_MIXED_PHASES},
-        {"08_gemm_sm90", "\nfence\n", "\n", SPAD_FINDING_MISSING_FENCE},
+        {"08_gemm_sm90", "\nfence\n", "\n", SPAD_FINDING_INIT_FENCE},
         {"08_gemm_sm90", "    wait mmas pending 0\n", "", SPAD_FINDING_RACE},
         /* the store of O must have left before V is loaded; its bytes need a fence */
         {"09_flash_attention_3", "            if n == 0 { wait o_done parity (t + 1) % 2 }\n", "",

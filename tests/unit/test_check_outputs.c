@@ -57,7 +57,7 @@ static void run_small(const output_case *c) {
 static void shapes_that_do_not_show_it(void **state) {
     (void)state;
     static const output_case cases[] = {
-        {LARGE("[N / 2 + 2]", PUT("[0]")), SPAD_VERDICT_PROVED_ALL, "for every N",
+        {LARGE("[N / 2 + 2]", PUT("[0]")), SPAD_VERDICT_PROVED_ALL, "for all N",
          "nothing writes 'out[1]', and 2 more of its 4 tiles are incomplete (with N = 4)"},
         {LARGE("[N / 3 + 1]", PUT("[i / 3]")), SPAD_VERDICT_PROVED_ALL,
          "but with N = 0: 'out' is an output, and nothing writes 'out[0]'", NULL},
@@ -66,7 +66,7 @@ static void shapes_that_do_not_show_it(void **state) {
         {LARGE("[N]", PUT("[i]") "dma b reads out[i]\n"), SPAD_VERDICT_UNKNOWN,
          "an output has more tiles than the check distinguishes", NULL},
         {LARGE("[N]", "if i >= 3 {\nif i < 5 {\n" PUT("[i]") "}\n}\n"), SPAD_VERDICT_PROVED_ALL,
-         "for every N", "nothing writes 'out[0]', and 5 more of its 8 tiles are incomplete"},
+         "for all N", "nothing writes 'out[0]', and 5 more of its 8 tiles are incomplete"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_case(&cases[i]);
 }
@@ -76,10 +76,10 @@ static void two_trip_counts(void **state) {
     static const output_case cases[] = {
         {TWO("tensor out : hbm u8 [N] (128, 8) output\ntensor up : hbm u8 [M] (128, 8) output\n"
              "for i in 0..N {\n" PUT("[i]") "}\nfor j in 0..M { dma b reads x writes up[j] }\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every N from 1 on and every M from 1 on", NULL},
+         SPAD_VERDICT_PROVED_ALL, "for all N >= 1 and all M >= 1", NULL},
         {TWO("tensor out : hbm u8 [N] (128, 8) output\ntensor up : hbm u8 [M] (128, 8) output\n"
              "for i in 0..N {\n" PUT("[i]") "}\nfor j in 0..M { dma b reads x writes up[0] }\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every N", "nothing writes 'up[1]'"},
+         SPAD_VERDICT_PROVED_ALL, "for all N", "nothing writes 'up[1]'"},
         /* one depends on the other, so that none can be examined alone */
         {TWO("tensor out : hbm u8 [N + M] (128, 8) output\nfor i in 0..N + M {\n" PUT("[i]") "}\n"),
          SPAD_VERDICT_PROVED_ALL, "outputs were checked with small values only", NULL},
@@ -88,7 +88,7 @@ static void two_trip_counts(void **state) {
          SPAD_VERDICT_PROVED_ALL, "outputs were checked with small values only", NULL},
         {TWO("tensor out : hbm u8 [N] (128, 8) output\nfor i in 0..N {\n" PUT(
              "[i]") "if M > 9 { vector b reads x }\n}\nfor j in 0..M { vector b reads x }\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every", NULL},
+         SPAD_VERDICT_PROVED_ALL, "for all", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_case(&cases[i]);
 }
@@ -128,30 +128,30 @@ static void ways_to_grow(void **state) {
         /* the number of tiles is no even step: nothing is known of smaller shapes */
         {LARGE("[N * N]", PUT("[i]")), SPAD_VERDICT_UNKNOWN,
          "the kernel has more events than the limit", NULL},
-        {LARGE("[N, N]", PUT("[i, i]")), SPAD_VERDICT_PROVED_ALL, "for every N from 1 on",
+        {LARGE("[N, N]", PUT("[i, i]")), SPAD_VERDICT_PROVED_ALL, "for all N >= 1",
          "nothing writes 'out[0, 1]', and 1 more of its 4 tiles are incomplete (with N = 2)"},
-        {LARGE("[N, 2]", PUT("[i, 0]") PUT("[i, 1]")), SPAD_VERDICT_PROVED_ALL,
-         "for every N from 1 on", NULL},
+        {LARGE("[N, 2]", PUT("[i, 0]") PUT("[i, 1]")), SPAD_VERDICT_PROVED_ALL, "for all N >= 1",
+         NULL},
         {LARGE("[N, 4]", "for j in 0..4 {\n" PUT("[i, j]") "}\n"), SPAD_VERDICT_PROVED_ALL,
-         "for every N from 1 on", NULL},
-        {LARGE("[4, N + 2]", PUT("[i % 4, 0]") PUT("[0, i]")), SPAD_VERDICT_PROVED_ALL,
-         "for every N", "nothing writes 'out[0, 2]', and 12 more of its 16 tiles are incomplete"},
+         "for all N >= 1", NULL},
+        {LARGE("[4, N + 2]", PUT("[i % 4, 0]") PUT("[0, i]")), SPAD_VERDICT_PROVED_ALL, "for all N",
+         "nothing writes 'out[0, 2]', and 12 more of its 16 tiles are incomplete"},
         /* always the last tile: it moves with the count, inside of the loop */
         {LARGE("[N]", PUT("[N - 1]") PUT("[i]")), SPAD_VERDICT_PROVED_ALL,
-         "for every N from 1 on; outputs were checked with small values only", NULL},
+         "for all N >= 1; outputs were checked with small values only", NULL},
         {LARGE("[2 * N]", PUT("[i]") PUT("[2 * i]")), SPAD_VERDICT_PROVED_ALL,
          "but with N = 1: 'out' is an output, and nothing writes 'out[1]'", NULL},
-        {LARGE("[2 * N]", PUT("[2 * i]")), SPAD_VERDICT_PROVED_ALL, "for every N from 1 on",
+        {LARGE("[2 * N]", PUT("[2 * i]")), SPAD_VERDICT_PROVED_ALL, "for all N >= 1",
          "nothing writes 'out[1]', and 1 more of its 4 tiles are incomplete (with N = 2)"},
         {LARGE("[N + 3]", PUT("[i]") PUT("[i + 3]")), SPAD_VERDICT_PROVED_ALL,
          "but with N = 0: 'out' is an output, and nothing writes 'out[0]'", NULL},
         {LARGE("[N + 2]", PUT("[i]") "}\nif N > 0 {\n" PUT("[N]") PUT("[N + 1]")),
          SPAD_VERDICT_PROVED_ALL, "but with N = 0", NULL},
         {LARGE("[N]", PUT("[i % 4]") "}\nfor j in 0..N {\n" PUT("[j]")), SPAD_VERDICT_PROVED_ALL,
-         "for every N from 1 on", NULL},
+         "for all N >= 1", NULL},
         {ONE("tensor out : hbm u8 [5] (128, 8) output\nfor i in 0..5 {\n" PUT(
              "[i]") "}\nfor i in 0..N { vector b reads x }\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every N", NULL},
+         SPAD_VERDICT_PROVED_ALL, "for all N", NULL},
         /* another name may write it */
         {ONE("tensor out : hbm u8 [N] (128, 8) output\n"
              "tensor w : hbm u8 [N] (128, 8) alias of out\n"
@@ -168,7 +168,7 @@ static void counts_that_meet(void **state) {
     static const output_case cases[] = {
         {TWO("tensor out : hbm u8 [N, M] (128, 8) output\nfor i in 0..N {\nfor j in 0..M {\n" PUT(
              "[i, j]") "}\n}\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every N from 1 on and every M from 1 on", NULL},
+         SPAD_VERDICT_PROVED_ALL, "for all N >= 1 and all M >= 1", NULL},
         {TWO(OUT "for i in 0..N {\nif i < M {\n" PUT(
              "[i]") "}\n}\nfor j in 0..M { vector b reads x }\n"),
          SPAD_VERDICT_UNKNOWN, "the kernel has more events than the limit", NULL},
@@ -177,7 +177,7 @@ static void counts_that_meet(void **state) {
         {TWO(OUT
              "for i in 0..N {\n" PUT("[i]") "}\nfor j in 0..M {\nif j < 3 { vector b reads x }\n"
                                             "if N > 3 { vector b reads x }\n}\n"),
-         SPAD_VERDICT_PROVED_ALL, "for every M and every N from 1 on", NULL},
+         SPAD_VERDICT_PROVED_ALL, "for all M and all N >= 1", NULL},
     };
 #undef OUT
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) run_small(&cases[i]);

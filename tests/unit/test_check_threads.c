@@ -123,7 +123,7 @@ static const struct {
     "tensor r : registers f32 (256)\nagent p {\nfor i in 0..N {\n"                                 \
     "wait empty parity (i + 1) % 2\narrive full expect 1024\n"                                     \
     "tma load reads in[i] writes x delivers full\n}\n}\nagent c of 128 threads {\n"                \
-    "for i in 0..N {\n" read release "}\n}\n"
+    "for i in 0..N {\n" read release "}\ndrain all\n}\n"
 #define WAIT "wait full parity i % 2\n"
 #define USE WAIT "simt use reads x writes r\nfence\n"
 #define MULTIPLY WAIT "mma multiply reads x writes r in g\ncommit g\n"

@@ -351,6 +351,34 @@ static void a_table_may_leave_things_out(void **state) {
     assert_int_equal(spad_device_close(device, NULL), 0);
 }
 
+/* Options of a program with newer headers: a field that this library does not know is set. */
+static void test_newer_options_are_refused(void **unused) {
+    (void)unused;
+    struct {
+        spad_pool_options known;
+        int64_t unknown;
+    } pool = {{.struct_size = sizeof pool}, 1};
+    struct {
+        spad_device_options known;
+        int64_t unknown;
+    } device = {{.struct_size = sizeof device}, 1};
+    spad_error error;
+    spad_pool *made;
+    spad_device *opened;
+    assert_int_equal(spad_pool_create_over(&made, 0, 4096, &pool.known, &error), SPAD_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "options of a newer version: "));
+    assert_null(made);
+    assert_int_equal(spad_device_open(&opened, "host", &device.known, &error), SPAD_ERR_ARGUMENT);
+    assert_non_null(strstr(error.message, "options of a newer version: "));
+    device.unknown = 0;
+    device.known.pool = &pool.known;
+    assert_int_equal(spad_device_open(&opened, "host", &device.known, &error), SPAD_ERR_ARGUMENT);
+    assert_null(opened);
+    pool.unknown = 0;
+    assert_int_equal(spad_device_open(&opened, "host", &device.known, &error), SPAD_OK);
+    spad_device_close(opened, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_may_leave_things_out),
@@ -364,6 +392,7 @@ int main(void) {
         cmocka_unit_test(an_open_buffer_becomes_like_the_source),
         cmocka_unit_test(a_closed_stream_is_no_longer_waited_for),
         cmocka_unit_test(leaks_of_equal_size_stand_in_order),
+        cmocka_unit_test(test_newer_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * Emitting: identifiers, strides, every language, refusals and failing host memory.
  * tests/check_emit compiles what comes out. */
+#include "emit/emit.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -66,10 +67,8 @@ static void identifiers_are_different_words(void **state) {
     spad_emit *table = make("7 kernels!");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) add(table, cases[i].name);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_string_equal(spad_emit_identifier(table, i), cases[i].identifier);
+        assert_string_equal(table->rows.items[i].identifier, cases[i].identifier);
     }
-    assert_null(spad_emit_identifier(table, 99));
-    assert_null(spad_emit_get(table, 99));
     expect(table, SPAD_EMIT_C, "#ifndef K7_KERNELS_PLACES_H\n");
     expect(table, SPAD_EMIT_C, " *   ERROR <- \"*\\u{2f} #error\"\n");
     expect(table, SPAD_EMIT_C, "#define K7_KERNELS_3D_OFFSET 128\n");
@@ -84,8 +83,8 @@ static void long_names_stay_short_identifiers(void **state) {
     spad_emit *table = make(NULL);
     add(table, name);
     add(table, name);
-    assert_int_equal(strlen(spad_emit_identifier(table, 0)), 64);
-    assert_int_equal(strlen(spad_emit_identifier(table, 1)), 66);
+    assert_int_equal(strlen(table->rows.items[0].identifier), 64);
+    assert_int_equal(strlen(table->rows.items[1].identifier), 66);
     spad_emit_destroy(table);
 }
 
@@ -131,7 +130,7 @@ static void bad_buffers_are_refused(void **state) {
         assert_int_equal(spad_emit_add(table, &bad[i], &error), SPAD_ERR_ARGUMENT);
         assert_string_equal(error.message, message);
         assert_string_equal(error.subject, "x");
-        assert_int_equal(spad_emit_count(table), 0);
+        assert_int_equal(table->rows.count, 0);
     }
     assert_ok(spad_emit_add(table, &good, &error), &error);
     spad_emit_destroy(table);
@@ -150,9 +149,9 @@ static void gaps_in_long_names(void **state) {
     add(table, name);
     add(table, "a_.b");
     add(table, "{a}");
-    assert_string_equal(spad_emit_identifier(table, 0), identifier);
-    assert_string_equal(spad_emit_identifier(table, 1), "A_B");
-    assert_string_equal(spad_emit_identifier(table, 2), "A");
+    assert_string_equal(table->rows.items[0].identifier, identifier);
+    assert_string_equal(table->rows.items[1].identifier, "A_B");
+    assert_string_equal(table->rows.items[2].identifier, "A");
     spad_emit_destroy(table);
 }
 
@@ -275,8 +274,8 @@ static void a_layout_gives_its_places(void **state) {
     assert_ok(spad_emit_create(&table, spad_kernel_get_target(kernel), "ring", NULL, &error),
               &error);
     assert_ok(spad_emit_add_layout(table, layout, &error), &error);
-    assert_int_equal(spad_emit_count(table), 1);
-    const spad_emit_buffer *x = spad_emit_get(table, 0);
+    assert_int_equal(table->rows.count, 1);
+    const spad_emit_buffer *x = &table->rows.items[0].buffer;
     assert_string_equal(x->name, "x");
     assert_int_equal(x->count, 2);
     assert_int_equal(x->shape.dims[1], 512);
@@ -305,7 +304,7 @@ static void a_layout_gives_its_places(void **state) {
     assert_int_equal(spad_emit_add_layout(table, layout, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "kernel 'big' does not fit, so it has no places to emit; see spad fit");
-    assert_int_equal(spad_emit_count(table), 0);
+    assert_int_equal(table->rows.count, 0);
     spad_emit_destroy(table);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
@@ -332,7 +331,7 @@ static void what_has_no_place_is_refused(void **state) {
     test_text_free(&text);
     assert_string_equal(spad_emit_lang_name(SPAD_EMIT_CUDA), "cuda");
     assert_string_equal(spad_emit_lang_name(SPAD_EMIT_LANGS), "?");
-    assert_int_equal(spad_emit_count(table), 0);
+    assert_int_equal(table->rows.count, 0);
     spad_emit_destroy(table);
     spad_emit_destroy(NULL);
 }
@@ -351,7 +350,7 @@ static spad_status emit_all(const spad_host *host, void *context) {
     buffer.shape = SPAD_SHAPE(2, 64);
     status = spad_emit_add(table, &buffer, &error);
     if (status == SPAD_OK) status = spad_emit_add_plan(table, plan, &result, 1, &error);
-    if (status != SPAD_OK) assert_true(spad_emit_count(table) <= 1);
+    if (status != SPAD_OK) assert_true(table->rows.count <= 1);
     spad_emit_destroy(table);
     return status;
 }
@@ -492,8 +491,9 @@ static void allocations_for_tilelang(void **state) {
 }
 
 static const spad_emit_buffer *row_of(const spad_emit *table, const char *name) {
-    for (size_t i = 0; i < spad_emit_count(table); i++)
-        if (strcmp(spad_emit_get(table, i)->name, name) == 0) return spad_emit_get(table, i);
+    for (size_t i = 0; i < table->rows.count; i++)
+        if (strcmp(table->rows.items[i].buffer.name, name) == 0)
+            return &table->rows.items[i].buffer;
     return NULL;
 }
 
@@ -569,7 +569,7 @@ static spad_status emit_layout(const spad_host *host, void *context) {
     spad_status status = spad_emit_create(&table, trn2, "v", host, &error);
     if (status != SPAD_OK) return status;
     status = spad_emit_add_layout(table, layout, &error);
-    assert_int_equal(spad_emit_count(table), status == SPAD_OK ? 5 : 0);
+    assert_int_equal(table->rows.count, status == SPAD_OK ? 5 : 0);
     spad_emit_destroy(table);
     return status;
 }
@@ -598,7 +598,7 @@ static spad_status emit_long_names(const spad_host *host, void *context) {
     buffer.agent = name;
     buffer.shape = SPAD_SHAPE(2, 64);
     for (size_t i = 0; i < 3 && status == SPAD_OK; i++) {
-        assert_int_equal(spad_emit_count(table), i);
+        assert_int_equal(table->rows.count, i);
         status = spad_emit_add(table, &buffer, &error);
     }
     spad_emit_destroy(table);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/executor.h"
 
 /* What all kernels here begin with. */
@@ -85,19 +85,20 @@ static void units_and_groups(void **state) {
     expect(0, "uf a reads y in g; commit g; wait g pending 0 reads; simt b writes y");
     expect(EXECUTOR_RACE, "uf a writes w; uf b reads w");
     expect(EXECUTOR_RACE, "uq a writes w; uq b reads w");
-    expect(0, "us a writes w; us b reads w");
-    expect(0, "um a writes w; um b updates w");
+    expect(0, "us a writes w; us b reads w; drain all");
+    expect(0, "um a writes w; um b updates w; drain all");
     expect(EXECUTOR_RACE, "us a writes w; us b reads w; simt c2 writes w");
-    expect(0, "uq a writes w; drain uq; uq b reads w");
+    expect(0, "uq a writes w; drain uq; uq b reads w; drain all");
     expect(EXECUTOR_RACE, "uq a writes w; drain uq; simt b reads w");
     expect(0, "uq a writes w; drain all; simt b reads w");
     expect(0, "uf a writes w signals c; wait c >= 1; simt b reads w");
     expect(EXECUTOR_RACE,
            "uf a reads y writes w signals c after reads; wait c >= 1; simt b reads w");
-    expect(0, "uf a reads y writes w signals c after reads; wait c >= 1; simt b writes y");
+    expect(0,
+           "uf a reads y writes w signals c after reads; wait c >= 1; simt b writes y; drain all");
     expect(0, "uf a writes w; signal c on uf; wait c >= 1; simt b reads w");
     expect(EXECUTOR_RACE, "uf a writes w; signal c on uq; wait c >= 1; simt b reads w");
-    expect(0, "uq a writes w signals c; wait c >= 1 on us; us b reads w");
+    expect(0, "uq a writes w signals c; wait c >= 1 on us; us b reads w; drain all");
 }
 
 static void agents_and_counters(void **state) {
@@ -169,13 +170,36 @@ static void mbarriers(void **state) {
 static void fences(void **state) {
     (void)state;
     expect(EXECUTOR_FENCE, "simt a writes w; up b reads w");
-    expect(0, "simt a writes w; fence; up b reads w");
+    expect(0, "simt a writes w; fence; up b reads w; drain all");
     expect(0, "up a writes w in g; commit g; wait g pending 0; simt b reads w");
-    expect(0, "agent a { simt a writes w; fence; arrive r }\nagent b { sync r; up b reads w }");
+    expect(0, "agent a { simt a writes w; fence; arrive r }\n"
+              "agent b { sync r; up b reads w; drain all }");
     expect(EXECUTOR_FENCE, "agent a { fence; simt a writes w; arrive r }\n"
                            "agent b { sync r; up b reads w }");
-    expect(EXECUTOR_FENCE, "init m; arrive m expect 8; up a writes w delivers m; wait m parity 0");
-    assert_true(run("simt a reads y; up b writes y").read_to_async);
+    expect(0, "init m; arrive m expect 8; up a writes w delivers m; wait m parity 0");
+    assert_true(run("simt a reads y; up b writes y; drain all").read_to_async);
+}
+
+/* The memory of a block must not be in use on a unit when its agents have ended. */
+static void ends_of_blocks(void **state) {
+    (void)state;
+    expect(EXECUTOR_UNFINISHED, "up a writes w");
+    expect(0, "uf a writes w"); /* into its own block, where nobody reads it */
+    expect(EXECUTOR_UNFINISHED, "uf a reads y");
+    expect(0, "uf a writes w; drain all");
+    expect(EXECUTOR_UNFINISHED, "up a writes w; drain up");
+    expect(0, "uf a writes o[0]"); /* off the chip */
+    /* what comes later on the unit is no wait of an agent */
+    expect(EXECUTOR_UNFINISHED, "us a writes w; us b reads w");
+    expect(EXECUTOR_UNFINISHED, "uf a writes w signals c; wait c >= 1 on us");
+    expect(0, "uf a writes w signals c; wait c >= 1");
+    expect(EXECUTOR_UNFINISHED, "uf a writes w signals c; signal c; wait c >= 1");
+    expect(0, "uf a writes w signals c; signal c; wait c >= 2");
+    expect(EXECUTOR_UNFINISHED, "up a writes w in g; commit g; wait g pending 1");
+    expect(EXECUTOR_UNFINISHED, "up a writes w in g; commit g; wait g pending 0 reads");
+    expect(0, "uf a reads y writes o[0] in g; commit g; wait g pending 0 reads");
+    expect(0, "agent a { uf a writes w signals c }\nagent b { wait c >= 1 }");
+    expect(EXECUTOR_UNFINISHED, "agent a { up a writes w }\nagent b { drain all }");
 }
 
 /* A ring of two slots, six times around; `empty` and `full` as in the tutorials. */
@@ -221,13 +245,10 @@ static void classic_mistakes_of_a_ring(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contents_of_memory),
-        cmocka_unit_test(units_and_groups),
-        cmocka_unit_test(agents_and_counters),
-        cmocka_unit_test(barriers),
-        cmocka_unit_test(mbarriers),
-        cmocka_unit_test(fences),
-        cmocka_unit_test(classic_mistakes_of_a_ring),
+        cmocka_unit_test(contents_of_memory),  cmocka_unit_test(units_and_groups),
+        cmocka_unit_test(agents_and_counters), cmocka_unit_test(barriers),
+        cmocka_unit_test(mbarriers),           cmocka_unit_test(fences),
+        cmocka_unit_test(ends_of_blocks),      cmocka_unit_test(classic_mistakes_of_a_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

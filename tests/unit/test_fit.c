@@ -81,6 +81,24 @@ static void a_wrong_ring_is_named_as_such(void **state) {
     tear_down(&f);
 }
 
+/* One that is wrong at another shape is named with that shape. */
+static void a_ring_that_other_shapes_need_is_named(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "kernel k on sm_90\nparam N = 9\ntensor x : shared u8 [N] (120000) ring 2\n"
+               "tensor in : global u8 [N] (120000) input\n"
+               "tensor out : global u8 [N] (120000) output\n"
+               "for i in 0..N {\nsimt w reads in[i] writes x[i]\n"
+               "simt r reads x[min(i, max(i - 1, 20))] writes out[i]\n}\n");
+    const spad_fit_change *last = spad_fit_get(f.fit, spad_fit_count(f.fit) - 1);
+    assert_int_equal(last->kind, SPAD_FIT_RING);
+    assert_int_equal(last->to, 1);
+    assert_int_not_equal(last->wrong, SPAD_FINDING_NONE);
+    assert_non_null(last->wrong_at);
+    assert_non_null(strstr(f.text.bytes, ", but is wrong then with N = 2"));
+    tear_down(&f);
+}
+
 static void extents_are_not_touched(void **state) {
     (void)state;
     expect("kernel k on sm_90\nparam N = 5\ntensor y : shared u8 (1000) input\n"
@@ -107,7 +125,8 @@ static void json_is_a_list(void **state) {
     assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
     static const char first[] = "[\n  {\n    \"space\": \"shared\",\n    \"kind\": \"ring\",\n"
                                 "    \"name\": \"x\",\n    \"from\": 4,\n    \"to\": 3,\n"
-                                "    \"saved\": 60000,\n    \"wrong\": null\n  },\n";
+                                "    \"saved\": 60000,\n    \"wrong\": null,\n"
+                                "    \"wrong_at\": null\n  },\n";
     assert_memory_equal(f.text.bytes, first, strlen(first));
     f.text.fail_after = 5;
     test_text_clear(&f.text);
@@ -270,6 +289,7 @@ int main(void) {
         cmocka_unit_test(a_ring_becomes_shallower),
         cmocka_unit_test(the_largest_depth_is_found),
         cmocka_unit_test(a_wrong_ring_is_named_as_such),
+        cmocka_unit_test(a_ring_that_other_shapes_need_is_named),
         cmocka_unit_test(extents_are_not_touched),
         cmocka_unit_test(there_may_be_no_change),
         cmocka_unit_test(json_is_a_list),

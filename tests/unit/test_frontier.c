@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/random.h"
 #include "spad/check.h"
-#include "spad/frontier.h"
+#include "spad/experimental/frontier.h"
 
 static spad_frontier *find(const spad_kernel *kernel, bool release) {
     const spad_frontier_options options = {.release = release};

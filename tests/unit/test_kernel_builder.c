@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_builder.h"
+#include "spad/experimental/walk.h"
 
 static const spad_target *target(const char *name) {
     const spad_target *found;

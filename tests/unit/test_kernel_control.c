@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "spad/check.h"
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_builder.h"
+#include "spad/experimental/sim.h"
+#include "spad/experimental/walk.h"
 #include "support/faults.h"
 
 static const char control_text[] = "kernel control on sm_90\n"
@@ -317,7 +318,7 @@ static void what_decides_copies_is_fixed(void **state) {
         const spad_kernel_options options = {.defines = &defines[i], .define_count = 1};
         spad_kernel *other;
         const spad_status status = spad_kernel_reshape(&other, k, &options, &error);
-        assert_int_equal(status, i < 2 ? SPAD_ERR_SYNTAX : SPAD_OK);
+        assert_int_equal(status, i < 2 ? SPAD_ERR_ARGUMENT : SPAD_OK);
         if (i < 2) assert_non_null(strstr(error.message, " is fixed at "));
         if (i == 2) assert_true(spad_kernel_get_param(other, 0)->fixed);
         spad_kernel_destroy(other);
@@ -518,7 +519,7 @@ static void checks_look_at_all_values(void **state) {
                      SPAD_VERDICT_PROVED_SHAPE);
     assert_int_equal(verdict_of(DATA
                                 "agent q { for t in 0..2 { for i in 0..len[0] { take c } } }\n",
-                                "with len = [1, 0]: "),
+                                "with len = [1, 0]"),
                      SPAD_VERDICT_WRONG);
     assert_int_equal(verdict_of(DATA "agent q { if flag == 1 { take c by 9 } }\n",
                                 "with len = [0, 0], flag = 1"),
@@ -538,7 +539,7 @@ static void any_number_of_rounds_needs_a_proof_for_all(void **state) {
     "tensor x : shared u8 (8)\n"                                          \
     "agent p { for t in 0..T { simt put writes x; signal a; take b } }\n" \
     "agent q { for t in 0..T { take a; simt get reads x; " body " } }\n"
-    assert_int_equal(verdict_of(ROUNDS("3", "signal b"), "for every T"), SPAD_VERDICT_PROVED_ALL);
+    assert_int_equal(verdict_of(ROUNDS("3", "signal b"), "for all T"), SPAD_VERDICT_PROVED_ALL);
     assert_int_equal(verdict_of(ROUNDS("2", "if t < 4 { signal b }"), "seen with T = 5"),
                      SPAD_VERDICT_WRONG);
     assert_int_equal(verdict_of(ROUNDS("2", "signal b; for i in 0..T - t step 2 { fence }"),
@@ -634,7 +635,7 @@ static void an_assumption_is_kept_and_said(void **state) {
     } faults[] = {
         {"kernel k on sm_90\nassume 3\n", "expected a string after 'assume', found '3'"},
         {"kernel k on sm_90\nassume \"a\"\nassume \"b\"\n",
-         "a second assumption: a kernel has one"},
+         "an assumption is stated a second time: a kernel states it once"},
         {"kernel k on sm_90\nfor i in 0..2 { assume \"a\" }\n", "outside of all blocks"},
     };
     spad_kernel *kernel = test_parse(text);
@@ -660,8 +661,54 @@ static void an_assumption_is_kept_and_said(void **state) {
     }
 }
 
+static void uncounted_work_is_kept_and_said(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel k on sm_90\nparam N = 3\nassume \"a\"\nuncounted \"12 operations (exp, mul)\"\n"
+        "tensor x : shared uint8 (64)\nfor i in 0..N {\n    simt fill writes x cost 5 ns\n    simt "
+        "use reads x cost 5 ns\n}\n";
+    static const struct {
+        const char *text;
+        const char *message;
+    } faults[] = {
+        {"kernel k on sm_90\nuncounted 3\n", "expected a string after 'uncounted', found '3'"},
+        {"kernel k on sm_90\nuncounted \"a\"\nuncounted \"b\"\n",
+         "uncounted work is stated a second time: a kernel states it once"},
+        {"kernel k on sm_90\nfor i in 0..2 { uncounted \"a\" }\n", "outside of all blocks"},
+    };
+    spad_kernel *kernel = test_parse(text);
+    spad_sim *sim;
+    spad_error error;
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_kernel_write_text(kernel, &out.sink, &error), &error);
+    assert_string_equal(out.bytes, text);
+    test_text_free(&out);
+    assert_string_equal(spad_kernel_get_uncounted(kernel), "12 operations (exp, mul)");
+    assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
+    test_text_init(&out);
+    assert_ok(spad_sim_write_text(sim, &out.sink, &error), &error);
+    assert_non_null(strstr(out.bytes,
+                           "\nnot counted: 12 operations\n           (exp, mul);\n           the "
+                           "kernel may take longer\n"));
+    test_text_free(&out);
+    test_text_init(&out);
+    assert_ok(spad_sim_write_json(sim, &out.sink, &error), &error);
+    assert_non_null(strstr(out.bytes, "\"uncounted\": \"12 operations (exp, mul)\""));
+    test_text_free(&out);
+    spad_sim_destroy(sim);
+    spad_kernel_destroy(kernel);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        assert_int_not_equal(spad_kernel_parse(&kernel, faults[i].text, strlen(faults[i].text), "k",
+                                               NULL, NULL, &error),
+                             SPAD_OK);
+        assert_non_null(strstr(error.message, faults[i].message));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uncounted_work_is_kept_and_said),
         cmocka_unit_test(an_assumption_is_kept_and_said),
         cmocka_unit_test(loops_and_cursors_run),
         cmocka_unit_test(breaks_end_the_innermost_loop),

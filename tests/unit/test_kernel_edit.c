@@ -68,7 +68,7 @@ static void statements_move(void **state) {
     spad_error error;
     edit.to = to;
     to[2] = 0; /* in front of the declaration of what it reads */
-    assert_int_equal(spad__kernel_edit(&edited, kernel, &edit, NULL, &error), SPAD_ERR_SYNTAX);
+    assert_int_equal(spad__kernel_edit(&edited, kernel, &edit, NULL, &error), SPAD_ERR_UNKNOWN);
     assert_null(edited);
     to[2] = 1; /* the read before the write */
     assert_ok(spad__kernel_edit(&edited, kernel, &edit, NULL, &error), &error);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/walk.h"
 #include "support/files.h"
 
 enum { TEXT_MAX = 1 << 16, EVENTS_MAX = 1000000 };

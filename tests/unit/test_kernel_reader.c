@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/faults.h"
 
 /* ---- what it means ----------------------------------------------------------------- */
@@ -618,7 +618,7 @@ static void faults_of_synchronisation_are_found(void **state) {
         {"alloc y", 1, 7, 1, "no tensor 'y' here; did you mean 'x', 'h' or 'p'?"},
         {"free x[4]", 1, 1, 9, "index 4 is outside 'x', which has 4"},
         {"alloc x[0, 1]", 1, 1, 13, "tensor 'x' has block rank 1; indices given: 2"},
-        {"free h; fence x", 1, 15, 1, "target 'trn2' has no fence 'x', and no other"},
+        {"free h; fence x", 1, 15, 1, "target 'trn2' has no fence 'x'; it has no fences"},
     };
     CHECK_FAULTS(prelude, "\n", cases);
 }
@@ -775,6 +775,85 @@ static void written_kernels_read_back(void **state) {
     test_text_free(&second);
 }
 
+/* Comments, and empty lines above rows. What a text may not have is replaced. */
+static void comments_stay_with_their_rows(void **state) {
+    (void)state;
+    const char *text = "\xEF\xBB\xBF# about\n"
+                       "kernel k on trn2 # its \"chip\"\r\n"
+                       "\n"
+                       "# a number\n"
+                       "param N = 4 # rounds\n"
+                       "macro copy(to) { # a macro\n"
+                       "    dma load writes to # \x1b[1m \xFF \xC3\xA4\t.\n"
+                       "    # done\n"
+                       "}\n"
+                       "tensor x : sbuf uint8 (4, 8); tensor y : sbuf uint8 (4, 8) # both\n"
+                       "for i in 0..N {\n"
+                       "    copy(x)\n"
+                       "    copy(y)\n"
+                       "    # the end\n"
+                       "} # of the loop\n"
+                       "# of all";
+    const char *written = "# about\n"
+                          "kernel k on trn2 # its \"chip\"\n"
+                          "\n"
+                          "# a number\n"
+                          "param N = 4 # rounds\n"
+                          "tensor x : sbuf uint8 (4, 8) # both\n"
+                          "tensor y : sbuf uint8 (4, 8)\n"
+                          "for i in 0..N {\n"
+                          "    # the end\n"
+                          "    # of the loop\n"
+                          "    # a macro\n"
+                          "    dma load writes x # ?[1m ? \xC3\xA4\t.\n"
+                          "    # done\n"
+                          "    dma load writes y\n"
+                          "}\n"
+                          "# of all\n";
+    spad_kernel *k = test_parse(text);
+    spad_kernel *copy;
+    spad_error error;
+    assert_ok(spad_kernel_reshape(&copy, k, NULL, &error), &error);
+    const spad_kernel *const kernels[] = {k, copy};
+    for (size_t i = 0; i < 2; i++) {
+        test_text out;
+        test_text_init(&out);
+        assert_int_equal(spad_kernel_write_text(kernels[i], &out.sink, NULL), SPAD_OK);
+        assert_string_equal(out.bytes, written);
+        test_text_free(&out);
+    }
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(copy);
+}
+
+/* The main program is an agent like others: its threads have a line of the text. */
+static void threads_of_the_main_program_read_back(void **state) {
+    (void)state;
+    const char *text = "kernel k on sm_90\n"
+                       "param W = 2\n"
+                       "threads W * 128 registers 168\n"
+                       "mbarrier m count 1\n"
+                       "agent load of 128 threads registers 24 {\n"
+                       "}\n";
+    const spad_define define = {"W", 3};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    spad_kernel *k = test_parse(text);
+    spad_kernel *wider;
+    spad_error error;
+    test_text out;
+    test_text_init(&out);
+    assert_int_equal(spad_kernel_write_text(k, &out.sink, NULL), SPAD_OK);
+    assert_string_equal(out.bytes, text);
+    assert_int_equal(spad_kernel_get_agent(k, 0)->threads.value, 256);
+    assert_int_equal(spad_kernel_get_agent(k, 0)->registers.value, 168);
+    assert_ok(spad_kernel_reshape(&wider, k, &options, &error), &error);
+    assert_int_equal(spad_kernel_get_agent(wider, 0)->threads.value, 384);
+    assert_int_equal(spad_kernel_get_agent(wider, 1)->threads.value, 128);
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(wider);
+    test_text_free(&out);
+}
+
 /* Signs, parentheses and the smallest number keep their meaning. */
 static void expressions_are_written_exactly(void **state) {
     (void)state;
@@ -905,6 +984,8 @@ int main(void) {
         cmocka_unit_test(several_faults_are_found_in_one_run),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(written_kernels_read_back),
+        cmocka_unit_test(comments_stay_with_their_rows),
+        cmocka_unit_test(threads_of_the_main_program_read_back),
         cmocka_unit_test(expressions_are_written_exactly),
         cmocka_unit_test(names_of_chips_are_quoted_where_they_must),
         cmocka_unit_test(a_failing_sink_is_reported),

@@ -294,7 +294,8 @@ static void notes_and_verdicts_have_words(void **state) {
     assert_string_equal(spad_analysis_note_name(SPAD_ANALYSIS_PEAK), "peak");
     assert_string_equal(spad_analysis_note_name(SPAD_ANALYSIS_VERDICT), "verdict");
     assert_string_equal(spad_analysis_note_name((spad_analysis_note_code)99), "?");
-    assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_OPTIMAL), "fits, no layout is lower");
+    assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_OPTIMAL),
+                        "fits; provably the smallest layout");
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_FEASIBLE), "fits");
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_INFEASIBLE), "does not fit");
     assert_string_equal(spad_layout_verdict_phrase(SPAD_PLAN_UNKNOWN),

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "spad/check.h"
-#include "spad/kernel.h"
+#include "spad/experimental/kernel_builder.h"
 
 static const char text[] = "kernel k on trn2\n"
                            "source 0 \"dir/main.py\" 7\n"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "spad/kernel.h"
-#include "spad/walk.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/walk.h"
 
 /* ---- a walk as text ---------------------------------------------------------------- */
 

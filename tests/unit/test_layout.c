@@ -596,7 +596,8 @@ static void nothing_is_claimed_about_agents(void **state) {
         bool apart;
         int64_t bound;
         const char *phrase;
-    } cases[] = {{WORK("4096") ORDERED, SPAD_PLAN_OPTIMAL, false, 4096, "fits, no layout is lower"},
+    } cases[] = {{WORK("4096") ORDERED, SPAD_PLAN_OPTIMAL, false, 4096,
+                  "fits; provably the smallest layout"},
                  {WORK("4096") "agent one {\n" ORDERED "}\n", SPAD_PLAN_FEASIBLE, true, 4096,
                   "fits with all tiles of agents apart; a lower layout may exist"},
                  {WORK("200000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_UNKNOWN, true, 200000,
@@ -604,7 +605,7 @@ static void nothing_is_claimed_about_agents(void **state) {
                  {WORK("300000") "agent one {\n" ORDERED "}\n", SPAD_PLAN_INFEASIBLE, true, 300000,
                   "does not fit"},
                  {WORK("4096") "agent one { simt w writes a }\n", SPAD_PLAN_OPTIMAL, false, 4096,
-                  "fits, no layout is lower"}};
+                  "fits; provably the smallest layout"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_kernel *k = test_parse(cases[i].text);
         spad_layout *layout = lay_out(k);
@@ -704,14 +705,14 @@ static void layouts_are_shown(void **state) {
     test_text_init(&text);
     assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
     assert_string_equal(
-        text.bytes,
-        "space         used   live peak       bound    capacity  (bytes)\n"
-        "shared       1,088         308       1,088     232,448  fits, no layout is lower\n"
-        "live peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
+        text.bytes, "space         used   live peak       bound    capacity  (bytes)\n"
+                    "shared       1,088         308       1,088     232,448  fits; provably the "
+                    "smallest layout\n"
+                    "live peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
     assert_string_equal(
-        text.bytes, "shared: 1,088 of 232,448 B, fits, no layout is lower\n"
+        text.bytes, "shared: 1,088 of 232,448 B, fits; provably the smallest layout\n"
                     "  buffer    placed    copies      tile  padding     total        at  lines\n"
                     "  x         planned        2       100       28       228         0  6 to 6\n"
                     "  full      mbarrier       2         8        0        16       232  4 to 6\n"

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "spad/check.h"
+#include "spad/experimental/tensor_order.h"
 #include "spad/layout.h"
 #include "spad/report.h"
-#include "spad/tensor_order.h"
 
 static int64_t height_of(const char *text) {
     spad_kernel *k = test_parse(text);
@@ -280,7 +280,9 @@ static void tiles_that_the_order_shares_are_fenced(void **state) {
         "    arrive acc_bar_4[i % 3] by 1 expect 8192\n"
         "    tma load_v reads v_desc writes v[i % 3] spread one delivers acc_bar_4[i % 3]\n"
         "}\n"
-        "simt store writes buffer spread map1\n");
+        "simt store writes buffer spread map1\n"
+        "wait acc_bar_4[1] parity 1\n"
+        "wait acc_bar_4[2] parity 1\n");
     assert_int_equal(placed.row->height, 49736);         /* 65608 with all apart */
     assert_true(placed.row->bound < placed.row->height); /* of slots apart nothing is claimed */
     assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diagnostics.h"
 #include "base/lexer.h"
 #include "base/parser.h"
 #include "base/random.h"
-#include "base/source.h"
 
 typedef struct fixture {
     spad_diagnostics *diagnostics;

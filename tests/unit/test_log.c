@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "spad/device/pool.h"
 #include "spad/device/replay.h"
+#include "spad/experimental/log.h"
 #include "support/support.h"
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream\n"

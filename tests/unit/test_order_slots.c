@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layout/tensor_order.h"
 #include "spad/analysis.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/tensor_order.h"
 #include "support/kernels.h"
 
 static int64_t number_of(const spad_kernel *kernel, const char *name) {
@@ -37,7 +40,7 @@ static void expect_sharing(const char *text, const char *a, const char *b, bool 
     spad_kernel *k = test_parse(text);
     assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
     assert_int_equal(spad_tensor_order_may_share(order, number_of(k, a), number_of(k, b)), share);
-    assert_int_equal(spad_tensor_order_pair_count(order), share);
+    assert_int_equal(spad__tensor_order_pair_count(order), share);
     spad_tensor_order_destroy(order);
     spad_kernel_destroy(k);
 }

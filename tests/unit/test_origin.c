@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "spad/spad.h"
+#include "verify/verify.h"
 
 static const char rows_text[] = "kernel rows on trn2\n"
                                 "param N = 8\n"
@@ -161,7 +162,7 @@ static spad_status kernel_and_place_walk(const made *a, const made *b, spad_erro
 static spad_status check_and_layout(const made *a, const made *b, spad_error *error) {
     const size_t before = spad_check_finding_count(a->check);
     const spad_verdict verdict = spad_check_get_verdict(a->check);
-    const spad_status status = spad_check_add_layout(a->check, b->layout, error);
+    const spad_status status = spad__check_add_layout(a->check, b->layout, error);
     if (status != SPAD_OK) {
         assert_int_equal(spad_check_finding_count(a->check), before);
         assert_int_equal(spad_check_get_verdict(a->check), verdict);
@@ -349,7 +350,7 @@ static void the_check_of_a_text_belongs_to_no_kernel(void **state) {
                         "the report is of kernel 'one' on trn2, but the check belongs to a text "
                         "that cannot be read: make both from one kernel");
     spad_report_destroy(report);
-    assert_int_equal(spad_check_add_layout(check, one.layout, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad__check_add_layout(check, one.layout, &error), SPAD_ERR_ARGUMENT);
     assert_ok(spad_report_create(&report, spad_kernel_get_target(one.kernel), NULL, &error),
               &error);
     assert_ok(spad_report_add_check(report, check, &error), &error);

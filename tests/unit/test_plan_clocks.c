@@ -69,7 +69,7 @@ static void why_it_does_not_fit_names_the_set(void **state) {
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
     assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
-    assert_int_equal(reason->alive_count, 2);
+    assert_int_equal(reason->live_count, 2);
     assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
     assert_non_null(
         strstr(text.bytes, "bound     19 B (2 buffers of which no two may share bytes)"));

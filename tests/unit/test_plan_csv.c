@@ -337,7 +337,7 @@ static void every_row_that_is_wrong_is_reported(void **state) {
     bool inclusive = false;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
-    spad_plan_csv_options options = {.faults = faults, .end_inclusive = &inclusive};
+    spad_plan_csv_options options = {.diagnostics = faults, .end_inclusive = &inclusive};
     assert_int_equal(spad_plan_read_csv_with(plan, rows, strlen(rows), "in.csv", &options, &error),
                      SPAD_ERR_SYNTAX);
     assert_string_equal(error.message,
@@ -392,7 +392,7 @@ static spad_status collect_under(const spad_host *host, void *context) {
     assert_ok(status, &error);
     status = spad_diagnostics_create(&faults, host, &error);
     if (status == SPAD_OK) {
-        const spad_plan_csv_options options = {.faults = faults};
+        const spad_plan_csv_options options = {.diagnostics = faults};
         status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
         if (status == SPAD_ERR_SYNTAX) status = SPAD_OK; /* as it should be */
         spad_diagnostics_destroy(faults);
@@ -511,7 +511,7 @@ static spad_status read_with_faults(const spad_host *host, void *context) {
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     spad_status status = spad_plan_create(&plan, host, &error);
     if (status == SPAD_OK) {
-        const spad_plan_csv_options options = {.faults = faults};
+        const spad_plan_csv_options options = {.diagnostics = faults};
         status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
         assert_int_equal(spad_diagnostics_count(faults), 0);
         spad_plan_destroy(plan);

@@ -5,8 +5,8 @@
  * nothing; and the sorting that both spend much of their time on.
  */
 #include "boxes_fixture.h"
-#include "plan/eject.h"
-#include "plan/sort.h"
+#include "plan/problem/sort.h"
+#include "plan/search/eject.h"
 
 static void plans_are_lowered(void **state) {
     (void)state;

@@ -2,7 +2,7 @@
  *
  * First fit for items of any shape, alone: the searches after it would hide what it does not find.
  */
-#include "plan/fit.h"
+#include "plan/search/first_fit.h"
 #include "support/support.h"
 
 /* One buffer of `size` beside pins that live with it. */

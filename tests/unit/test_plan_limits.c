@@ -54,7 +54,7 @@ static void fill_perfect(spad_plan *plan, int32_t count) {
     assert_ok(packing_perfect(plan, count, 100000, 3, &error), &error);
 }
 
-/* All alive together, with alignments and a pin: as many conflicts as pairs. */
+/* All live together, with alignments and a pin: as many conflicts as pairs. */
 static void fill_dense(spad_plan *plan, int32_t count) {
     spad__random random = {11};
     add(plan, (spad_plan_buffer){.upper = 100, .size = 3, .pinned = true, .offset = 5});
@@ -145,6 +145,7 @@ static spad_plan *make(const problem *p) {
 
 static const problem problems[] = {{"boxes for the exact search", fill_boxes, 300},
                                    {"a perfect packing", fill_perfect, 200},
+                                   {"a large perfect packing", fill_perfect, 9000},
                                    {"boxes with a core", fill_boxes, 3000},
                                    {"boxes to eject", fill_boxes, 20000},
                                    {"boxes in strips", fill_boxes, 70000},

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "plan_fixture.h"
+#include "spad/experimental/tiers.h"
 #include "spad/graph.h"
-#include "spad/tiers.h"
 
 enum { SIZES = 48 };
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/core.h"
-#include "plan/pack.h"
-#include "plan/strips.h"
+#include "plan/search/greedy_passes.h"
+#include "plan/search/narrow_peak.h"
+#include "plan/search/strips.h"
 #include "support/packing.h"
 #include "support/support.h"
 
@@ -95,7 +95,7 @@ static spad_host plain_host(void) {
     return spad__host_or_default(NULL);
 }
 
-/* One pass, then everything alive in a window away from the peak is given. */
+/* One pass, then everything live in a window away from the peak is given. */
 static void start_around_given(packed *p, const spad_host *host, uint64_t seed, bool *ok) {
     packed_make(p, host, 400, seed);
     *ok = spad__pack_start(&p->pack);

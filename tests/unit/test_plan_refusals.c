@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/stop.h"
+#include "plan/problem/stop.h"
 
 /* ---- what is refused --------------------------------------------------------------- */
 
@@ -258,7 +258,7 @@ static void the_validator_names_what_is_wrong(void **state) {
          {4, 0},
          SPAD_ERR_OVERLAP,
          "buffers 'a' at 0 and 'b' at 4 share bytes while both are "
-         "alive"},
+         "live"},
         {1, {12, 0}, SPAD_ERR_BOUNDS, "buffer 'b' at offset 12 with 8 B crosses a bank of 16 B"},
         {3,
          {93, 0},

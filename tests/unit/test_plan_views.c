@@ -85,6 +85,35 @@ static void slices_that_contradict_are_named(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* Slices of one whole may be kept apart where their bytes are: nothing is wrong with that. */
+static void slices_apart_from_each_other(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    const size_t whole = add(plan, (spad_plan_buffer){.lower = 0, .upper = 2, .size = 24});
+    const size_t low = add(plan, (spad_plan_buffer){.lower = 0, .upper = 1, .size = 8});
+    const size_t high = add(plan, (spad_plan_buffer){.lower = 1, .upper = 2, .size = 8});
+    slice_of(plan, low, whole, 0);
+    slice_of(plan, high, whole, 8);
+    assert_ok(spad_plan_apart(plan, high, low, &error), &error);
+    const size_t other = add(plan, (spad_plan_buffer){.lower = 0, .upper = 2, .size = 4});
+    spad_plan_result *r = solve(plan, NULL);
+    assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(r->height, 28);
+    assert_int_equal(r->clash, SPAD_PLAN_NO_CLASH);
+    spad_plan_result_destroy(r);
+    assert_ok(spad_plan_apart(plan, other, low, &error), &error); /* pairs of two items count on */
+    assert_ok(spad_plan_apart(plan, low, whole, &error),
+              &error); /* a part is not beside its whole */
+    r = solve(plan, NULL);
+    assert_int_equal(r->verdict, SPAD_PLAN_INFEASIBLE);
+    assert_int_equal(r->clash, SPAD_PLAN_CLASH_ALIAS_APART);
+    assert_int_equal(r->clash_first, low);
+    assert_int_equal(r->clash_second, whole);
+    spad_plan_result_destroy(r);
+    spad_plan_destroy(plan);
+}
+
 static void pins_of_slices(void **state) {
     (void)state;
     spad_plan *plan = new_plan();
@@ -412,7 +441,7 @@ static void faults_of_views_have_a_place(void **state) {
         {"id,lower,upper,size,slice\na,0,1,4,\nb,0,1,2,a@3\n", SPAD_ERR_BOUNDS, 3, 9,
          "slice 'b' of 2 B at byte 3 is not inside 'a' of 4 B"},
         {"id,lower,upper,size,in_place\na,0,1,4,a\n", SPAD_ERR_ARGUMENT, 2, 9,
-         "in_place: buffer 'a' cannot be in the place of itself"},
+         "in_place: buffer 'a' cannot be in place of itself"},
         {"id,lower,upper,size,in_place\na,0,1,4, b\n", SPAD_ERR_UNKNOWN, 2, 10,
          "in_place: there is no buffer 'b'"},
     };
@@ -469,6 +498,7 @@ int main(void) {
         cmocka_unit_test(a_concatenation_is_one_buffer),
         cmocka_unit_test(a_chain_of_reshapes_is_a_box),
         cmocka_unit_test(slices_that_contradict_are_named),
+        cmocka_unit_test(slices_apart_from_each_other),
         cmocka_unit_test(pins_of_slices),
         cmocka_unit_test(hints_of_slices),
         cmocka_unit_test(a_chain_in_place_needs_the_memory_of_one),

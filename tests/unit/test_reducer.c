@@ -348,7 +348,7 @@ static void destinations(void **state) {
          "reducer 'r' is finalised into something that is not a fragment ('local.fragment')"},
         {ended, "reducer 'r' is finalised into a fragment that has ended"},
         {early, "reducer 'r' is finalised into a fragment that has ended"},
-        {late, "reducer 'r' is finalised into a fragment that is not alive yet"},
+        {late, "reducer 'r' is finalised into a fragment that is not live yet"},
         {wrong_type, "reducer 'r' is finalised into a fragment of another element type"},
         {wrong_shape, "reducer 'r' is finalised into a fragment of another shape"},
         {SPAD_BLOCK_IN_PLACE,

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "spad/registry.h"
 
-/* Random lifetimes: no two share bytes while alive, the size is at least the
+/* Random lifetimes: no two share bytes while live, the size is at least the
  * largest load and at most the packed size, and one without sharing is packed. */
 static void the_planner_chooses_who_shares(void **state) {
     (void)state;

@@ -311,19 +311,19 @@ static spad_status lay_out(fixture *f, spad_registry_unit unit) {
                                   &f->error);
 }
 
-static void an_alias_alive_with_its_target_is_an_error(void **state) {
+static void an_alias_live_with_its_target_is_an_error(void **state) {
     fixture *f = *state;
     add_living(f, f->a, "stage", 10, NULL, 0, 5);
     add_living(f, f->a, "out", 4, "stage", 5, 9); /* half-open: no step in common */
     assert_ok(lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), &f->error);
     add_living(f, f->a, "out", 4, "stage", 4, 9);
     fails(f, lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), SPAD_ERR_OVERLAP,
-          "buffers 'stage' and 'out' of component 'alpha' share elements [0, 4) and are both alive "
+          "buffers 'stage' and 'out' of component 'alpha' share elements [0, 4) and are both live "
           "in steps [4, 5); drop the alias, or end one of them earlier");
     assert_string_equal(f->error.subject, "stage");
     assert_string_equal(f->error.other, "out");
     fails(f, lay_out(f, SPAD_REGISTRY_UNIT_BYTE), SPAD_ERR_OVERLAP,
-          "buffers 'stage' and 'out' of component 'alpha' share bytes [0, 16) and are both alive "
+          "buffers 'stage' and 'out' of component 'alpha' share bytes [0, 16) and are both live "
           "in steps [4, 5); drop the alias, or end one of them earlier");
     assert_false(spad_registry_is_laid_out(f->registry, f->a, SPAD_REGISTRY_UNIT_ELEMENT));
     add(f, f->a, "out", 4, SH, "stage"); /* without a lifetime it is unknown */
@@ -342,7 +342,7 @@ static void lifetimes_are_checked_through_aliases_of_aliases(void **state) {
     assert_ok(lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), &f->error);
     add_living(f, f->a, "gc2", 3, "c", 1, 2);
     fails(f, lay_out(f, SPAD_REGISTRY_UNIT_ELEMENT), SPAD_ERR_OVERLAP,
-          "buffers 'p' and 'gc2' of component 'alpha' share elements [3, 6) and are both alive in "
+          "buffers 'p' and 'gc2' of component 'alpha' share elements [3, 6) and are both live in "
           "steps [1, 2); drop the alias, or end one of them earlier");
 }
 
@@ -365,7 +365,7 @@ int main(void) {
         TEST(an_alias_must_fit_in_bytes),
         TEST(a_child_keeps_its_bytes_and_alignment),
         TEST(sizes_beyond_64_bits_are_errors),
-        TEST(an_alias_alive_with_its_target_is_an_error),
+        TEST(an_alias_live_with_its_target_is_an_error),
         TEST(lifetimes_are_checked_through_aliases_of_aliases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,8 +165,8 @@ static void test_one_that_does_not_has_reasons(void **unused) {
     assert_non_null(
         strstr(json.bytes, "\"infeasible: height 110 B, no plan is lower than 110 B\""));
     assert_non_null(strstr(json.bytes,
-                           "\"why: at time 2 110 B are alive, capacity 100 B, over by 10 B; alive: "
-                           "'a', 60 B, from 0 to 4; alive: 'b', 50 B, from 2 to 6\""));
+                           "\"why: at time 2 110 B are live, capacity 100 B, over by 10 B; live: "
+                           "'a', 60 B, from 0 to 4; live: 'b', 50 B, from 2 to 6\""));
     assert_non_null(strstr(json.bytes, "\"smallest capacity known to work: 110 B; fits if "));
     test_text_free(&json);
     drop(&f);
@@ -177,7 +177,7 @@ static void test_pins_that_clash_are_drawn(void **unused) {
     fixture f = solve(pins, SPAD_UNBOUNDED);
     test_text json = notes_of(&f);
     assert_non_null(strstr(json.bytes, "\"infeasible: no plan\""));
-    assert_non_null(strstr(json.bytes, "are pinned and share bytes while both are alive\""));
+    assert_non_null(strstr(json.bytes, "are pinned and share bytes while both are live\""));
     assert_null(strstr(json.bytes, "smallest capacity"));
     test_text_free(&json);
     drop(&f);

@@ -215,8 +215,65 @@ static void extreme_numbers_are_written(void **state) {
     spad_report_destroy(report);
 }
 
+static const char refused_text[] = "kernel refused on trn2\n"
+                                   "param N = 3\n"
+                                   "tensor in : hbm bf16 (128, 60000) input\n"
+                                   "scope outer {\n"
+                                   "    tensor a : sbuf bf16 (128, 60000) stack\n"
+                                   "    dma load reads in writes a\n"
+                                   "    for i in 0..N { scope inner {\n"
+                                   "        tensor s : sbuf bf16 (128, 16) heap\n"
+                                   "        scalar exp reads a(.., 0..16) writes s\n"
+                                   "        free s } }\n"
+                                   "    tensor b : sbuf bf16 (128, 50000) stack\n"
+                                   "    scalar exp reads a(.., 0..50000) writes b\n"
+                                   "}\n";
+
+static spad_status draw_refused(const spad_host *host, void *context) {
+    const spad_report_options drawn = {.host = host};
+    const spad_analysis *analysis = context;
+    const spad_kernel *kernel = spad_analysis_get_kernel(analysis);
+    spad_report *report = NULL;
+    spad_error error;
+    spad_report_space facts;
+    spad_status status =
+        spad_report_create(&report, spad_kernel_get_target(kernel), &drawn, &error);
+    if (status == SPAD_OK) {
+        status = spad_report_add_analysis(report, analysis, &error);
+        if (status != SPAD_OK) assert_int_equal(spad_report_box_count(report), 0);
+    }
+    if (status == SPAD_OK) {
+        const size_t last = spad_report_box_count(report) - 1;
+        const spad_report_box *box = spad_report_get_box(report, last);
+        assert_int_equal(last, 4); /* a, three times s, b */
+        assert_string_equal(box->name, "b");
+        assert_int_equal(box->rect.byte, SPAD_NO_BYTE);
+        assert_int_equal(box->line, 11);
+        status = spad_report_get_space(&facts, report, 0, &error);
+        if (status == SPAD_OK) assert_int_equal(facts.peak_bytes, 220000);
+    }
+    spad_report_destroy(report);
+    return status;
+}
+
+/* A scoped manager that refuses a tensor: what it holds is drawn, and the tensor. */
+static void what_a_manager_refuses_is_drawn(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *kernel;
+    assert_ok(spad_kernel_parse(&kernel, refused_text, strlen(refused_text), "r.spad", NULL, NULL,
+                                &error),
+              &error);
+    spad_analysis *analysis;
+    assert_ok(spad_analysis_create(&analysis, kernel, NULL, &error), &error);
+    test_fail_each_with_retries(draw_refused, analysis); /* the refusal can do without its facts */
+    spad_analysis_destroy(analysis);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_manager_refuses_is_drawn),
         cmocka_unit_test(each_wrong_field_is_refused),
         cmocka_unit_test(a_comparison_names_what_is_strange),
         cmocka_unit_test(long_reports_are_cut),

@@ -202,18 +202,22 @@ static void assumed_times_have_a_badge(void **state) {
     static const struct {
         const char *cost, *unit, *badge, *length;
         int64_t end;
+        const char *left_out;
     } cases[] = {
-        {"", "steps", "4 of 4 costs assumed: steps, not time", "\"dur\": 1", 4},
+        {"", "steps", "4 of 4 costs assumed: steps, not time", "\"dur\": 1", 4, ""},
         {"cost 7 cycles", "assumed ns", "4 of 4 costs assumed, at 1 us or 1 ns a cycle: not a",
-         "\"dur\": 0.007", 2014},
-        {"cost 7 ns", "assumed ns", "2 of 4 costs assumed, at 1 us: not a", "\"dur\": 0.007", 2014},
+         "\"dur\": 0.007", 2014, ""},
+        {"cost 7 ns", "assumed ns", "2 of 4 costs assumed, at 1 us: not a", "\"dur\": 0.007", 2014,
+         ""},
+        {"", "steps", "4 of 4 costs assumed: steps, not time; not counted: 3 sums", "\"dur\": 1", 4,
+         "uncounted \"3 sums\"\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
         snprintf(text, sizeof text,
-                 "kernel k on sm_103\ntensor t : shared u8 [2] (64) ring 1\nfor i in 0..2 {\n"
+                 "kernel k on sm_103\n%stensor t : shared u8 [2] (64) ring 1\nfor i in 0..2 {\n"
                  "simt fill writes t[i] %s\nsimt use reads t[i]\n}\n",
-                 cases[i].cost);
+                 cases[i].left_out, cases[i].cost);
         spad_kernel *kernel = test_parse(text);
         spad_layout *layout;
         spad_report *report;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/findings.h"
+#include "finding/findings.h"
 #include "spad/check.h"
 #include "spad/report.h"
 

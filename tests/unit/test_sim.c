@@ -4,6 +4,8 @@
  * allocation guide about one and two physical tiles and about hoisting, the durations of
  * the targets, exclusions, causes, the critical path, long loops, and all failures.
  */
+#include "sim/sim.h"
+#include "sim/tune.h"
 #include "sim_fixture.h"
 
 #include <stdio.h>
@@ -85,8 +87,8 @@ static void hoisting_helps(void **state) {
     spad_error error;
     assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_knob_count(tune), 0); /* an address: it is not done */
-    assert_int_equal(spad_tune_hoist_count(tune), 1);
-    const spad_tune_hoist *h = spad_tune_get_hoist(tune, 0);
+    assert_int_equal(tune->hoists.count, 1);
+    const spad__tune_hoist *h = &tune->hoists.items[0];
     assert_int_equal(h->tensor, 0);
     assert_int_equal(h->tiles, 2); /* more give nothing */
     assert_int_equal(h->makespan, 900000);
@@ -281,7 +283,7 @@ static void a_billion_iterations_are_exact(void **state) {
             times[large] = makespan(&r);
             const spad_sim_totals t = spad_sim_get_totals(r.sim);
             assert_int_equal(t.operations, 4 * define.value - 1 + (define.value + 4) / 5);
-            assert_int_equal(spad_sim_repeat_count(r.sim), large);
+            assert_int_equal(r.sim->repeats.count, large);
             if (large) assert_true(spad_sim_row_count(r.sim) < 20000);
             stop(&r);
         }
@@ -439,11 +441,9 @@ static void assert_consistent(const run *r) {
         before = row.end;
     }
     if (spad_sim_path_count(r->sim) > 0) assert_int_equal(before, t.makespan);
-    for (size_t i = 1; i < spad_sim_wait_count(r->sim); i++) {
-        assert_true(spad_sim_get_wait(r->sim, i)->total <= spad_sim_get_wait(r->sim, i - 1)->total);
+    for (size_t i = 1; i < r->sim->waits.count; i++) {
+        assert_true(r->sim->waits.items[i].total <= r->sim->waits.items[i - 1].total);
     }
-    assert_null(spad_sim_get_wait(r->sim, spad_sim_wait_count(r->sim)));
-    assert_null(spad_sim_get_repeat(r->sim, spad_sim_repeat_count(r->sim)));
     assert_int_equal(spad_sim_get_path(r->sim, spad_sim_path_count(r->sim)), SIZE_MAX);
     assert_int_equal(spad_sim_get_row(r->sim, spad_sim_row_count(r->sim)).statement, -1);
 }

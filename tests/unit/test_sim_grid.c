@@ -343,6 +343,26 @@ static void what_limits_blocks(void **state) {
     assert_string_equal(spad_occupancy_limit_name(SPAD_OCCUPANCY_LIMITS), "?");
 }
 
+/* The main program counts as an agent does. Agents are threads of the same block. */
+static void threads_of_the_main_program(void **state) {
+    (void)state;
+    check_occupancy("kernel k on chip\nthreads 300\nsimt op cost 1 ns\n", 3, SPAD_OCCUPANCY_THREADS,
+                    300);
+    check_occupancy("kernel k on chip\nthreads 256 registers 128\nsimt op cost 1 ns\n", 2,
+                    SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+    check_occupancy("kernel k on chip\nthreads 256\ntensor x : registers f32 (256, 128)\n"
+                    "simt op updates x\n",
+                    2, SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+    /* no thread has more than 255: the rest is spilled */
+    check_occupancy("kernel k on chip\nthreads 128\ntensor x : registers f32 (128, 400)\n"
+                    "simt op updates x\n",
+                    2, SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+    check_occupancy("kernel k on chip\nthreads 128\nagent a of 300 threads { simt op cost 1 ns }\n",
+                    3, SPAD_OCCUPANCY_THREADS, 300);
+    check_occupancy("kernel k on chip\nthreads 400\nagent a { simt op cost 1 ns }\n", 2,
+                    SPAD_OCCUPANCY_THREADS, 400);
+}
+
 static void assert_occupancy_text(const char *text, const char *wanted) {
     run r = start_run(text);
     test_text out;
@@ -570,14 +590,15 @@ static void failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waves_and_tails),           cmocka_unit_test(grids_in_words),
-        cmocka_unit_test(reuse_leaves_the_cache),    cmocka_unit_test(grid_of_the_kernel),
-        cmocka_unit_test(target_without_units),      cmocka_unit_test(clauses_are_written_and_read),
-        cmocka_unit_test(faults_of_the_language),    cmocka_unit_test(calls_of_the_builder),
-        cmocka_unit_test(what_limits_blocks),        cmocka_unit_test(registers_in_words),
-        cmocka_unit_test(blocks_that_are_too_large), cmocka_unit_test(what_bounds_a_kernel),
-        cmocka_unit_test(kernels_without_work),      cmocka_unit_test(times_that_do_not_fit),
-        cmocka_unit_test(failing_allocations),       cmocka_unit_test(blocks_in_step),
+        cmocka_unit_test(waves_and_tails),        cmocka_unit_test(grids_in_words),
+        cmocka_unit_test(reuse_leaves_the_cache), cmocka_unit_test(grid_of_the_kernel),
+        cmocka_unit_test(target_without_units),   cmocka_unit_test(clauses_are_written_and_read),
+        cmocka_unit_test(faults_of_the_language), cmocka_unit_test(calls_of_the_builder),
+        cmocka_unit_test(what_limits_blocks),     cmocka_unit_test(threads_of_the_main_program),
+        cmocka_unit_test(registers_in_words),     cmocka_unit_test(blocks_that_are_too_large),
+        cmocka_unit_test(what_bounds_a_kernel),   cmocka_unit_test(kernels_without_work),
+        cmocka_unit_test(times_that_do_not_fit),  cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(blocks_in_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * says so, and depths that no kernel can use cost nothing.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "sim/tune.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -268,8 +269,8 @@ static void a_search_that_time_cuts_says_so(void **state) {
         assert_true(t.written_fits);
         assert_true(t.planned <= t.written_planned);
         assert_non_null(spad_tune_get_chosen(tune));
-        for (size_t i = 0; i < spad_tune_point_count(tune); i++) {
-            assert_true(spad_tune_get_point(tune, i)->fits); /* all of them do */
+        for (size_t i = 0; i < tune->points.count; i++) {
+            assert_true(tune->points.items[i].fits); /* all of them do */
         }
         spad_tune_destroy(tune);
     }

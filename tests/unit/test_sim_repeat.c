@@ -5,6 +5,7 @@
  * repeats itself, and operations after them take very different times: a change that is
  * overlooked, or expected at the wrong iteration, is a different result.
  */
+#include "sim/sim.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -26,8 +27,8 @@ static spad_sim *simulate(const spad_kernel *kernel, bool no_repeat) {
 /* Iterations that were not run. */
 static int64_t skipped(const spad_sim *sim) {
     int64_t count = 0;
-    for (size_t i = 0; i < spad_sim_repeat_count(sim); i++) {
-        const spad_sim_repeat *r = spad_sim_get_repeat(sim, i);
+    for (size_t i = 0; i < sim->repeats.count; i++) {
+        const spad__sim_repeat *r = &sim->repeats.items[i];
         count += r->period * r->times;
     }
     return count;
@@ -38,15 +39,15 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
     const spad_sim_totals y = spad_sim_get_totals(b);
     bool same = x.makespan == y.makespan && x.operations == y.operations && x.bound == y.bound &&
                 (spad_sim_get_stuck(a) == NULL) == (spad_sim_get_stuck(b) == NULL) &&
-                spad_sim_wait_count(a) == spad_sim_wait_count(b);
+                a->waits.count == b->waits.count;
     for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
         const spad_sim_engine e = spad_sim_get_engine(a, i);
         const spad_sim_engine f = spad_sim_get_engine(b, i);
         same = same && e.busy == f.busy && e.operations == f.operations;
     }
-    for (size_t i = 0; same && i < spad_sim_wait_count(a); i++) {
-        const spad_sim_wait *w = spad_sim_get_wait(a, i);
-        const spad_sim_wait *v = spad_sim_get_wait(b, i);
+    for (size_t i = 0; same && i < a->waits.count; i++) {
+        const spad__sim_wait *w = &a->waits.items[i];
+        const spad__sim_wait *v = &b->waits.items[i];
         same = w->statement == v->statement && w->count == v->count && w->total == v->total;
     }
     return same;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/sim.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -23,13 +24,13 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
     const spad_sim_totals x = spad_sim_get_totals(a);
     const spad_sim_totals y = spad_sim_get_totals(b);
     bool same = x.makespan == y.makespan && x.operations == y.operations &&
-                spad_sim_wait_count(a) == spad_sim_wait_count(b);
+                a->waits.count == b->waits.count;
     for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
         same = same && spad_sim_get_engine(a, i).busy == spad_sim_get_engine(b, i).busy;
     }
-    for (size_t i = 0; same && i < spad_sim_wait_count(a); i++) {
-        const spad_sim_wait *w = spad_sim_get_wait(a, i);
-        const spad_sim_wait *v = spad_sim_get_wait(b, i);
+    for (size_t i = 0; same && i < a->waits.count; i++) {
+        const spad__sim_wait *w = &a->waits.items[i];
+        const spad__sim_wait *v = &b->waits.items[i];
         same = w->statement == v->statement && w->count == v->count && w->total == v->total;
     }
     return same;
@@ -54,7 +55,7 @@ static void run_case(const loop_case *c, bool planned) {
     if (planned) assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     spad_sim *run = simulate(kernel, layout, true);
     spad_sim *skip = simulate(kernel, layout, false);
-    const bool skipped = spad_sim_repeat_count(skip) > 0;
+    const bool skipped = skip->repeats.count > 0;
     if (!is_same(kernel, run, skip) || skipped != c->skipped) {
         print_error("%srun %lld ps, skipped %lld ps, %s\n", text,
                     (long long)spad_sim_get_totals(run).makespan,
@@ -215,7 +216,7 @@ static void managers_are_not_skipped(void **state) {
         "vector op reads t cost 30 ns\nnext section\n} }\n";
     spad_kernel *kernel = test_parse(sections);
     spad_sim *sim = simulate(kernel, NULL, false);
-    assert_int_equal(spad_sim_repeat_count(sim), 0);
+    assert_int_equal(sim->repeats.count, 0);
     assert_int_equal(spad_sim_get_totals(sim).operations, 6000);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
@@ -255,7 +256,7 @@ static void objects_of_agents_stand_still(void **state) {
         spad_kernel *kernel = test_parse(text);
         spad_sim *run = simulate(kernel, NULL, true);
         spad_sim *skip = simulate(kernel, NULL, false);
-        const bool skipped = spad_sim_repeat_count(skip) > 0;
+        const bool skipped = skip->repeats.count > 0;
         if (!is_same(kernel, run, skip) || skipped != cases[i].skipped) {
             print_error("%s%s\n", text, skipped ? "skipped" : "not skipped");
             fail();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tuner: hoisting, depths that fit, and the searches that have to end. */
+#include "sim/tune.h"
 #include "sim_fixture.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void tensors_are_hoisted(void **state) {
         test_text_init(&text);
         assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
         const spad_tune_totals totals = spad_tune_get_totals(tune);
-        const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, 0);
+        const spad__tune_hoist *hoist = &tune->hoists.items[0];
         assert_non_null(hoist);
         assert_int_equal(hoist->applied, cases[i].declaration != NULL);
         assert_ok(spad_kernel_write_text(spad_tune_get_chosen(tune), &text.sink, &error), &error);
@@ -174,9 +175,9 @@ static void depths_are_compared_with_their_places(void **state) {
         for (size_t k = 0; k < spad_tune_knob_count(tune); k++) {
             assert_int_equal(spad_tune_get_knob(tune, k)->chosen, cases[i].depths[k]);
         }
-        const size_t last = spad_tune_point_count(tune) - 1; /* the fastest of the frontier */
-        assert_int_equal(spad_tune_get_point(tune, last)->planned, totals.planned);
-        assert_int_equal(spad_tune_get_point(tune, last)->bytes, totals.bytes);
+        const size_t last = tune->points.count - 1; /* the fastest of the frontier */
+        assert_int_equal(tune->points.items[last].planned, totals.planned);
+        assert_int_equal(tune->points.items[last].bytes, totals.bytes);
         spad_tune_destroy(tune);
         spad_kernel_destroy(kernel);
     }
@@ -204,11 +205,11 @@ static void depths_are_searched_again_after_hoisting(void **state) {
     spad_error error;
     assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     const spad_tune_totals totals = spad_tune_get_totals(tune);
-    assert_int_equal(spad_tune_hoist_count(tune), 2);
+    assert_int_equal(tune->hoists.count, 2);
     assert_int_equal(spad_tune_knob_count(tune), 2);
     for (size_t i = 0; i < 2; i++) {
         const spad_tune_knob *knob = spad_tune_get_knob(tune, i);
-        const spad_tune_hoist *hoist = spad_tune_get_hoist(tune, i);
+        const spad__tune_hoist *hoist = &tune->hoists.items[i];
         assert_true(hoist->applied);
         assert_int_equal(knob->tensor, 2 + (int64_t)i); /* of the kernel that was given */
         assert_ptr_equal(knob->name, spad_kernel_get_tensor(kernel, 2 + i)->name);
@@ -279,11 +280,9 @@ static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     assert_string_equal(knob->name, "S");
     assert_int_equal(knob->chosen, 2);
     assert_int_equal(spad_tune_get_totals(tune).makespan, 700000);
-    assert_int_equal(spad_tune_point_count(tune), 2); /* 1 and 2 */
+    assert_int_equal(tune->points.count, 2); /* 1 and 2 */
     assert_int_equal(spad_kernel_get_param(spad_tune_get_chosen(tune), 0)->value, 2);
     assert_null(spad_tune_get_knob(tune, 1));
-    assert_null(spad_tune_get_point(tune, 2));
-    assert_null(spad_tune_get_hoist(tune, 0));
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 }
@@ -312,7 +311,7 @@ static void what_does_not_fit_is_not_chosen(void **state) {
     kernel = test_parse(WIDE("150000"));
     assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
     assert_int_equal(spad_tune_get_knob(tune, 0)->chosen, 1);
-    assert_false(spad_tune_get_point(tune, spad_tune_point_count(tune) - 1)->fits);
+    assert_false(tune->points.items[tune->points.count - 1].fits);
     spad_tune_destroy(tune);
     spad_kernel_destroy(kernel);
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "spad/spaces.h"
+#include "spad/experimental/spaces.h"
 #include "support/support.h"
 
 static spad_spaces *new_spaces(void) {
@@ -56,7 +56,6 @@ static void each_row_names_its_memory(void **state) {
     add(spaces, "sbuf", 20, 0);
     add(spaces, "psum", SPAD_UNBOUNDED, 0);
     read_text(spaces, text);
-    assert_null(spad_spaces_get_tiers(spaces));
     assert_int_equal(spad_spaces_count(spaces), 2);
     assert_string_equal(spad_spaces_get(spaces, 1)->name, "psum");
     assert_null(spad_spaces_get(spaces, 2));
@@ -76,6 +75,22 @@ static void each_row_names_its_memory(void **state) {
     spad_spaces_destroy(spaces);
 }
 
+/* Pairs that should not share bytes are soft constraints in each memory. */
+static void rows_avoid_others_of_their_memory(void **state) {
+    (void)state;
+    const char *text = "id,lower,upper,size,space,avoid\n"
+                       "a,0,1,4,m,\nb,1,2,4,m,a\nc,0,2,1,m,\nd,2,3,9,m,\ne,0,1,3,n,\n";
+    spad_spaces *spaces = new_spaces();
+    read_text(spaces, text);
+    spad_spaces_result *r = solve(spaces);
+    const spad_plan_result *m = r->parts[0].result;
+    assert_int_equal(m->height, 9);
+    assert_true(m->places[0].offset >= m->places[1].offset + 4 ||
+                m->places[1].offset >= m->places[0].offset + 4);
+    spad_spaces_result_destroy(r);
+    spad_spaces_destroy(spaces);
+}
+
 /* The output of a plan with moves is a text in which every row names one memory. */
 static void a_row_that_may_choose_moves(void **state) {
     (void)state;
@@ -88,7 +103,6 @@ static void a_row_that_may_choose_moves(void **state) {
     add(spaces, "fast", 100, 0);
     add(spaces, "slow", SPAD_UNBOUNDED, 1);
     read_text(spaces, text);
-    assert_non_null(spad_spaces_get_tiers(spaces));
     spad_spaces_result *r = solve(spaces);
     assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
     assert_int_equal(r->tiers->cost, 2 * 60 + 2 + 30);
@@ -102,7 +116,6 @@ static void a_row_that_may_choose_moves(void **state) {
     add(again, "fast", 100, 0);
     add(again, "slow", SPAD_UNBOUNDED, 1);
     read_text(again, sink.bytes);
-    assert_null(spad_spaces_get_tiers(again));
     spad_spaces_result *same = solve(again);
     assert_int_equal(same->verdict, SPAD_PLAN_OPTIMAL);
     check_rows(again, same, sink.bytes, sink.bytes);
@@ -278,7 +291,7 @@ static void refuse(const char *text, spad_status status, const char *words) {
     assert_int_equal(spad_spaces_read_csv(spaces, text, strlen(text), "t", NULL, NULL), status);
     spad_diagnostics *faults;
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
-    const spad_plan_csv_options all = {.faults = faults};
+    const spad_plan_csv_options all = {.diagnostics = faults};
     assert_int_equal(spad_spaces_read_csv(spaces, text, strlen(text), "t", &all, &error), status);
     assert_true(spad_diagnostics_count(faults) > 0);
     spad_diagnostics_destroy(faults);
@@ -397,7 +410,7 @@ static spad_status run_all(const spad_host *host, const char *text, bool collect
     for (size_t k = 0; k < 2 && status == SPAD_OK; k++)
         status = spad_spaces_add_memory(NULL, spaces, &memories[k], &error);
     if (collect && status == SPAD_OK) status = spad_diagnostics_create(&faults, host, &error);
-    const spad_plan_csv_options options = {.faults = faults};
+    const spad_plan_csv_options options = {.diagnostics = faults};
     if (status == SPAD_OK)
         status = spad_spaces_read_csv(spaces, text, strlen(text), "t", &options, &error);
     if (status == SPAD_OK) status = spad_spaces_solve(&r, spaces, NULL, &error);
@@ -416,9 +429,10 @@ static void every_allocation_may_fail(void **state) {
          "a,0,9,60,a,g,,1-2\nb,0,2,90,b,g,,\nc,3,9,30,a,,a,\n"),
         "id,lower,upper,size,space,uses,home,kept\nx,0,10,60,a|b,0 9,b,yes\ny,3,5,90,a,,,\n",
         "lower,upper,size,space\n0,9,60,a\n0,9,60,a\n0,9,60,b\n", /* does not fit */
-        "lower,upper,size,space\n0,9,60,c\n0,9,60,a\n"};
-    static const spad_status ends[] = {SPAD_OK, SPAD_OK, SPAD_OK, SPAD_ERR_UNKNOWN};
-    for (size_t k = 0; k < 4; k++) {
+        "lower,upper,size,space\n0,9,60,c\n0,9,60,a\n",
+        "id,lower,upper,size,space,avoid\na,0,1,40,a,\nb,1,2,40,a,a\nc,0,1,9,b,\n"};
+    static const spad_status ends[] = {SPAD_OK, SPAD_OK, SPAD_OK, SPAD_ERR_UNKNOWN, SPAD_OK};
+    for (size_t k = 0; k < 5; k++) {
         for (long n = 1;; n++) {
             test_host host;
             test_host_init(&host);
@@ -434,6 +448,7 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_row_names_its_memory),
+                                       cmocka_unit_test(rows_avoid_others_of_their_memory),
                                        cmocka_unit_test(a_row_that_may_choose_moves),
                                        cmocka_unit_test(names_of_the_text_are_memories),
                                        cmocka_unit_test(rows_without_a_name_may_be_anywhere),

@@ -163,6 +163,20 @@ static void unbounded_spaces_have_a_last_address(void **state) {
 
 /* ---- promises ---------------------------------------------------------------------- */
 
+static void the_same_program_gives_the_same_addresses(void **state) {
+    (void)state;
+    int64_t seen[2][3];
+    for (int run = 0; run < 2; run++) {
+        fixture f = make(4096);
+        open(&f, 1, NULL);
+        seen[run][0] = put(&f, 100, "a");
+        seen[run][1] = put(&f, 50, NULL);
+        seen[run][2] = heap(&f, 70, "b");
+        done(&f);
+    }
+    assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+}
+
 static void the_region_is_never_overrun(void **state) {
     (void)state;
     fixture f = make(100);
@@ -891,6 +905,7 @@ int main(void) {
         cmocka_unit_test(bounds_are_those_of_the_space),
         cmocka_unit_test(odd_choices_are_refused),
         cmocka_unit_test(unbounded_spaces_have_a_last_address),
+        cmocka_unit_test(the_same_program_gives_the_same_addresses),
         cmocka_unit_test(the_region_is_never_overrun),
         cmocka_unit_test(available_counts_what_alignment_and_banks_leave),
         cmocka_unit_test(heap_bases_are_aligned_and_restored),

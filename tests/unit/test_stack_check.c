@@ -4,7 +4,7 @@
  * outside in a manager that was sound, and mended again. */
 #include <string.h>
 
-#include "stack/stack.h"
+#include "alloc/stack/stack.h"
 #include "support/support.h"
 
 /* Two scopes, the inner one with a section of the round before, and two heap tensors. */

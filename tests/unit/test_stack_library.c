@@ -453,6 +453,82 @@ static void the_log_of_the_manual(void **state) {
     spad_trace_destroy(trace);
 }
 
+/* ---- strict: the library's address, or an error ------------------------------------- */
+
+static spad_stack *strict(spad_stack_behaviour behaviour, int64_t lower, int64_t upper) {
+    const spad_target *target;
+    spad_stack *stack;
+    spad_error error;
+    const spad_stack_options options = {.behaviour = behaviour, .strict = true};
+    assert_ok(spad_target_find(&target, "trn2", &error), &error);
+    assert_ok(spad_stack_create(&stack, target, "sbuf", lower, upper, &options, &error), &error);
+    return stack;
+}
+
+static spad_status try_alloc(spad_stack *stack, spad_mode mode, spad_shape shape, const char *name,
+                             const spad_stack_place *place, spad_error *error) {
+    spad_rect rect;
+    const int64_t free_space = spad_stack_get_free_space(stack);
+    const spad_status status =
+        mode == SPAD_MODE_STACK
+            ? spad_stack_alloc_stack(&rect, stack, shape, SPAD_UINT8, name, place, error)
+            : spad_stack_alloc_heap(&rect, stack, shape, SPAD_UINT8, name, place, error);
+    if (status != SPAD_OK) assert_int_equal(spad_stack_get_free_space(stack), free_space);
+    assert_ok(spad_stack_check(stack, NULL), error);
+    return status;
+}
+
+static void strict_managers_keep_the_contract(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_stack_place by_32 = {.align = 32};
+    const spad_stack_place lane_33 = {.base_lane = 33};
+    spad_stack *s = strict(SPAD_STACK_LIBRARY_2026_04, 0, 4096);
+    assert_int_equal(heap_aligned(s, 96, 32), 4000); /* as the library: its end is 4096 */
+    assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(128, 100), NULL, &by_32, &error),
+                     SPAD_ERR_ALIGNMENT);
+    assert_string_equal(error.message,
+                        "the library puts this heap tensor of 100 B at 3,900, not at a multiple of "
+                        "32: it aligns the end of heap tensors; make the size a multiple of 32 B, "
+                        "use the behaviour 'exact', or strict=False for the library's address");
+    assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(32, 4), NULL, &lane_33, &error),
+                     SPAD_ERR_LANES);
+    assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(129, 4), NULL, NULL, &error),
+                     SPAD_ERR_LANES);
+    assert_ok(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(32, 4), "w", NULL, &error), &error);
+    assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(32, 4), "w", NULL, &error),
+                     SPAD_ERR_NAME);
+    for (int i = 0; i < 2; i++) /* an empty name is none */
+        assert_ok(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(32, 4), "", NULL, &error), &error);
+    assert_int_equal(spad_stack_open_scope(s, 0, NULL, &error), SPAD_ERR_ARGUMENT);
+    spad_stack_destroy(s);
+}
+
+static void strict_managers_stay_in_their_region(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_stack_place by_32 = {.align = 32};
+    for (int i = 0; i < 2; i++) {
+        spad_stack *s =
+            strict(i == 0 ? SPAD_STACK_LIBRARY_2026_04 : SPAD_STACK_LIBRARY_LATER, 0, 100);
+        assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(128, 100), NULL, &by_32, &error),
+                         i == 0 ? SPAD_ERR_NO_FIT : SPAD_OK);
+        if (i == 1) assert_ok(spad_stack_pop_heap(s, &error), &error);
+        open(s, 1);
+        put(s, 1);
+        assert_int_equal(try_alloc(s, SPAD_MODE_STACK, SPAD_SHAPE(128, 99), NULL, &by_32, &error),
+                         SPAD_ERR_NO_FIT);
+        assert_int_equal(error.needed, 99);
+        assert_int_equal(error.available, 68);
+        assert_int_equal(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(128, 96), NULL, &by_32, &error),
+                         SPAD_ERR_NO_FIT);
+        assert_int_equal(spad_stack_align(s, 128, &error), SPAD_ERR_NO_FIT);
+        spad_stack_set_automatic(s, true); /* no addresses, so nothing to keep */
+        assert_ok(try_alloc(s, SPAD_MODE_HEAP, SPAD_SHAPE(128, 100), NULL, &by_32, &error), &error);
+        spad_stack_destroy(s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overflow_is_tested_before_alignment),
@@ -468,6 +544,8 @@ int main(void) {
         cmocka_unit_test(a_full_region_is_noticed_before_a_missing_scope),
         cmocka_unit_test(the_library_knows_fewer_types),
         cmocka_unit_test(later_heap_bases_are_aligned),
+        cmocka_unit_test(strict_managers_keep_the_contract),
+        cmocka_unit_test(strict_managers_stay_in_their_region),
         cmocka_unit_test(logs_are_those_of_the_library),
         cmocka_unit_test(the_log_of_the_manual),
     };

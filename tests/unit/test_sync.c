@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "sync/sync.h"
+#include "order/sync.h"
 
 /* Does an action that passes: what came of it. */
 static unsigned act(spad__sync_object *o, spad__action_kind kind, int64_t amount) {

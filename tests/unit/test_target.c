@@ -240,7 +240,7 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
                                        "scalar, gpsimd, sync, dma");
     const spad_target bare = {.name = "bare"};
     assert_int_equal(spad_target_find_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
-    assert_string_equal(error.message, "target 'bare' has no engine 'pe', and no other");
+    assert_string_equal(error.message, "target 'bare' has no engine 'pe'; it has no engines");
 }
 
 /* ---- rules ------------------------------------------------------------------------- */

@@ -3,13 +3,18 @@
  * The order of tensors in kernels with agents, and layouts that use it: what shares bytes, what
  * does not, what is claimed, and that a proposal which the check refutes is not taken.
  */
+#include "sim/tune.h"
 #include "support/support.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "layout/tensor_order.h"
 #include "spad/analysis.h"
-#include "spad/tune.h"
+#include "spad/experimental/fit.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/tensor_order.h"
+#include "spad/experimental/tune.h"
 #include "support/kernels.h"
 
 static int64_t number_of(const spad_kernel *kernel, const char *name) {
@@ -60,7 +65,7 @@ static void epilogues_lie_over_what_is_over(void **state) {
     assert_false(spad_tensor_order_may_share(order, sq, number_of(k, "q"))); /* an input */
     assert_false(spad_tensor_order_may_share(order, -1, so));
     assert_false(spad_tensor_order_may_share(order, sq, 1000));
-    assert_true(spad_tensor_order_pair_count(order) >= 2);
+    assert_true(spad__tensor_order_pair_count(order) >= 2);
     spad_tensor_order_destroy(order);
 
     spad_analysis *analysis;
@@ -147,7 +152,7 @@ static void orders_belong_to_their_kernel(void **state) {
     spad_tensor_order_destroy(order);
     const spad_tensor_order_options few = {.event_limit = 3};
     assert_ok(spad_tensor_order_create(&order, k, &few, &error), &error);
-    assert_int_equal(spad_tensor_order_pair_count(order), 0);
+    assert_int_equal(spad__tensor_order_pair_count(order), 0);
     spad_tensor_order_destroy(order);
     const spad_tensor_order_options bad = {.event_limit = -1};
     assert_int_equal(spad_tensor_order_create(&order, k, &bad, &error), SPAD_ERR_ARGUMENT);
@@ -253,8 +258,8 @@ static void the_tuner_has_the_layouts_of_the_analysis(void **state) {
     assert_int_equal(totals.placed, analysed_bytes(spad_tune_get_chosen(tune)));
     assert_int_equal(spad_tune_get_knob(tune, 0)->value_count, 4);
     size_t fitting = 0;
-    for (size_t i = 0; i < spad_tune_point_count(tune); i++) {
-        const spad_tune_point *point = spad_tune_get_point(tune, i);
+    for (size_t i = 0; i < tune->points.count; i++) {
+        const spad__tune_point *point = &tune->points.items[i];
         const spad_define depth = {"S", point->values[0]};
         const spad_kernel_options depths = {.defines = &depth, .define_count = 1};
         spad_kernel *other;
@@ -310,7 +315,7 @@ static void failing_allocations_of_the_tuner_leak_nothing(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* Right at T = 3, and no proof for every T: what shares bytes would be unproved, too. */
+/* Right at T = 3, and no proof for all T: what shares bytes would be unproved, too. */
 static void without_a_proof_nothing_is_shared(void **state) {
     (void)state;
     static const char *const ends[] = {"any", ""};

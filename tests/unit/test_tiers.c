@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/tiers.h"
+#include "spad/experimental/tiers.h"
 #include "support/support.h"
 
 static const spad_tier sram = {.name = "sram", .capacity = 100, .cost = 0};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/ttgir.h"
+#include "frontend/ttgir/ttgir.h"
 #include "spad/spad.h"
 #include "support/faults.h"
 #include "support/files.h"

@@ -295,6 +295,37 @@ static void conditions_of_data(void **state) {
     assert_true(has(list[0].text, "unknown w_2", false));
 }
 
+/* A loop without a `break`: once it has found something, a flag leaves out the rest of its rounds.
+ */
+#define UNTIL_FOUND(more)                                                                       \
+    HEAD("90")                                                                                  \
+    ALLOC_S STORE "    %no = arith.constant false\n    %yes = arith.constant true\n"            \
+                  "    %r = scf.for %i = %c0 to %K step %c1 iter_args(%found = %no) -> (i1) "   \
+                  " : i32 {\n      %s = scf.if %found -> (i1) {\n        scf.yield %yes : i1\n" \
+                  "      } else {\n        %w2 = tt.load %p : !tt.ptr<i1>\n" LOAD               \
+                  "        scf.if %w2 {\n" STORE "        }\n        scf.yield %w2 : i1\n"      \
+                  "      }\n" more "      scf.yield %s : i1\n    }\n" CLOSE
+
+static void flags_that_loops_carry(void **state) {
+    (void)state;
+    static const sample list[] = {
+        {UNTIL_FOUND(""), {"unknown w2 in 0..2", "unknown found in 0..2", "if found", "if w2"}},
+        {UNTIL_FOUND("    %w3 = tt.load %p : !tt.ptr<i1>\n" IF("%w3", LOAD)),
+         {"unknown w3 in 0..2", "unknown found in 0..2", "if found", "if w2"}},
+    };
+    CHECK_SAMPLES(list);
+    for (size_t i = 0; i < 2; i++) {
+        spad_ttgir_info info;
+        spad_kernel *kernel = read(list[i].text, &info);
+        assert_null(strstr(info.approximated, "condition in"));
+        assert_non_null(strstr(info.approximated, "the conditions in line "));
+        assert_non_null(strstr(info.approximated, i == 0 ? " are the same in each round"
+                                                         : " and others are the same in each"));
+        assert_string_equal(spad_kernel_get_assumption(kernel), info.approximated);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* In each round another one, and more rounds than can be looked at one by one: it is the same in
  * all of them, and that is said. */
 static void conditions_of_rounds(void **state) {
@@ -323,7 +354,7 @@ static void conditions_of_rounds(void **state) {
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
     assert_string_equal(spad_check_get_reason(check),
                         "assuming that the condition in line 22 is the same in each round: for all "
-                        "2 ways that unknown values can be; for every K_tiles");
+                        "2 ways that unknown values can be; for all K_tiles");
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
     spad_kernel_destroy(read(list[1].text, &info));
@@ -462,8 +493,9 @@ int main(void) {
         cmocka_unit_test(products_without_rounds), cmocka_unit_test(products_that_data_decides),
         cmocka_unit_test(returns_that_matter),     cmocka_unit_test(returns_that_are_known),
         cmocka_unit_test(faults_of_branches),      cmocka_unit_test(too_many),
-        cmocka_unit_test(conditions_of_data),      cmocka_unit_test(conditions_of_rounds),
-        cmocka_unit_test(loops_without_rounds),    cmocka_unit_test(copies_of_data),
+        cmocka_unit_test(conditions_of_data),      cmocka_unit_test(flags_that_loops_carry),
+        cmocka_unit_test(conditions_of_rounds),    cmocka_unit_test(loops_without_rounds),
+        cmocka_unit_test(copies_of_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

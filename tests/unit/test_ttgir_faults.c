@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "read/scalar.h"
+#include "frontend/gpu/scalar.h"
 #include "spad/spad.h"
 #include "support/support.h"
 
@@ -37,7 +37,7 @@ static void folded(void **state) {
     test_host counted;
     test_host_init(&counted);
     spad__scalars s = {.host = &counted.host};
-    const scalar round = spad__scalar_round(&s, 1), other = spad__scalar_round(&s, 2);
+    const scalar round = spad__scalar_iteration(&s, 1), other = spad__scalar_iteration(&s, 2);
     assert_int_equal(value_of(&s, two(&s, SPAD__SCALAR_AND, num(&s, 6), num(&s, 3))), 2);
     assert_int_equal(value_of(&s, two(&s, SPAD__SCALAR_OR, num(&s, 6), num(&s, 3))), 7);
     assert_int_equal(value_of(&s, two(&s, SPAD__SCALAR_XOR, num(&s, 6), num(&s, 3))), 5);
@@ -90,7 +90,7 @@ static void deep(void **state) {
     test_host counted;
     test_host_init(&counted);
     spad__scalars s = {.host = &counted.host};
-    const scalar round = spad__scalar_round(&s, 1), one = num(&s, 1), three = num(&s, 3);
+    const scalar round = spad__scalar_iteration(&s, 1), one = num(&s, 1), three = num(&s, 3);
     scalar at = round;
     for (int i = 0; i < 120; i++) at = two(&s, SPAD__SCALAR_MIN, at, num(&s, 1000 + i));
     assert_false(is_data(&s, at));
@@ -194,7 +194,7 @@ enum { LOOP = 1, VALUES = 3, FORMS = 22 };
 static unsigned solve_form(spad__scalars *s, int form, scalar *lasts) {
     const scalar zero = num(s, 0), one = num(s, 1), two_ = num(s, 2), three = num(s, 3);
     const scalar a = spad__scalar_carried(s, LOOP, 0), b = spad__scalar_carried(s, LOOP, 1);
-    const scalar outer = spad__scalar_carried(s, 2, 0), round = spad__scalar_round(s, LOOP);
+    const scalar outer = spad__scalar_carried(s, 2, 0), round = spad__scalar_iteration(s, LOOP);
     const scalar trips = num(s, 10), more = two(s, SPAD__SCALAR_LESS, round, num(s, 9));
     const scalar ring = spad__scalar_ring(s, a, one, three);
     scalar inits[VALUES] = {zero, zero, zero}, nexts[VALUES] = {ring, b, zero};
@@ -281,11 +281,11 @@ static spad_status scalar_scenario(const spad_host *host, void *context) {
     scalar lasts[VALUES];
     solve_form(&s, *(int *)context, lasts);
     /* sums and products of sums and products, in which each part may have no memory */
-    const scalar round = spad__scalar_round(&s, 3);
+    const scalar round = spad__scalar_iteration(&s, 3);
     scalar at = round;
     for (int i = 2; i < 24; i++) {
         at = two(&s, i % 3 ? SPAD__SCALAR_ADD : SPAD__SCALAR_MUL, at, num(&s, i));
-        at = two(&s, SPAD__SCALAR_ADD, at, spad__scalar_round(&s, i));
+        at = two(&s, SPAD__SCALAR_ADD, at, spad__scalar_iteration(&s, i));
         at = spad__scalar_not(&s, spad__scalar_sub(&s, at, num(&s, 1)));
         at = spad__scalar_select(&s, two(&s, SPAD__SCALAR_LESS, round, at), at, round);
         at = spad__scalar_resolve(&s, at);

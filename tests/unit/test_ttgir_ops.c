@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "read/scalar.h"
+#include "frontend/gpu/scalar.h"
 #include "spad/spad.h"
 #include "support/support.h"
 
@@ -284,7 +284,7 @@ static void rings_against_a_run(int64_t stages, int64_t first, int64_t phase, in
     }
     const spad__scalar nexts[2] = {at, bit};
     spad__scalar lasts[2];
-    const spad__scalar round = spad__scalar_round(&s, 1);
+    const spad__scalar round = spad__scalar_iteration(&s, 1);
     spad__scalar_solve(&s, 1, spad__scalar_number(&s, ROUNDS), SPAD__NO_SCALAR, 2, inits, nexts,
                        lasts);
     int64_t stage = first, wanted = phase;

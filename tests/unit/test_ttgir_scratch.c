@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/ttgir.h"
+#include "frontend/ttgir/ttgir.h"
 #include "ttgir_fixture.h"
 
 /* ---- sizes ---------------------------------------------------------------------------- */

@@ -1,0 +1,1 @@
+spad plan input/soft.csv --previous input/soft.csv

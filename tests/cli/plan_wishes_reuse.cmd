@@ -1,1 +1,0 @@
-spad plan input/wishes.csv --reuse-steps 1 --reuse-cost 2 --slack 8 | grep -v '^time'

@@ -1,1 +1,0 @@
-spad plan input/wishes.csv --count-moves

@@ -1,0 +1,1 @@
+spad sim ../../examples/kernels/wrong/40_race.spad

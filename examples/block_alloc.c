@@ -44,7 +44,8 @@ static int barriers_and_accumulators(spad_block *b) {
     return ok(spad_block_alloc_barrier(&full, b, one_each, 3, "full", &error)) &&
            ok(spad_block_alloc_cluster_barrier(&done, b, all_threads, 1, "done", &error)) &&
            ok(spad_block_alloc_tmem(&acc, b, SPAD_SHAPE(128, 128), SPAD_FLOAT32, "acc", &error)) &&
-           ok(spad_block_alloc_tmem(&scale, b, SPAD_SHAPE(128, 16), SPAD_UINT8, "scale", &error)) &&
+           ok(spad_block_alloc_tmem(&scale, b, SPAD_SHAPE(128, 128), SPAD_UINT8, "scale",
+                                    &error)) &&
            ok(spad_block_alloc_descriptor(&smem, b, "tcgen05_smem", "a_desc", &error)) &&
            ok(spad_block_alloc_descriptor(&instr, b, "tcgen05_instr", "mma_desc", &error));
 }

@@ -72,7 +72,7 @@ int main(void) {
     for (size_t i = 0; i < spad_trace_tensor_count(trace); i++) {
         const spad_tensor *t = spad_trace_get_tensor(trace, i);
         printf("traced: %s in %s, %s\n", t->name, chip->spaces[t->space].name,
-               t->t_end == SPAD_OPEN_END ? "alive" : "freed");
+               t->t_end == SPAD_OPEN_END ? "live" : "freed");
     }
     const spad_sink out = spad_sink_file(stdout);
     spad_device_close(device, &out); /* reports what was forgotten */

@@ -56,7 +56,7 @@ static spad_status workspace(spad_device *device, spad_error *error) {
 static spad_status preallocate(spad_error *error) {
     spad_device *device;
     spad_pool *pool;
-    const spad_device_options options = {.pool = {.initial_bytes = 8 << 20}};
+    const spad_device_options options = {.pool = &(spad_pool_options){.initial_bytes = 8 << 20}};
     const spad_buffer_spec spec = {.shape = SPAD_SHAPE(1 << 20), .dtype = SPAD_FLOAT32};
     spad_status status = spad_device_open(&device, "host", &options, error);
     if (status != SPAD_OK) return status;

@@ -22,6 +22,10 @@ foreach(name spad spad_device)
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
+# The capture runtime is in a folder of its own: its names are those of NVIDIA's libraries.
+install(TARGETS spad_cudart spad_libcudart spad_libcuda
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/spad/cudart)
+
 if(TARGET spad_cli)
     install(TARGETS spad_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     include(cmake/SpadManual.cmake)

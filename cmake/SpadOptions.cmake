@@ -15,6 +15,8 @@ if(SPAD_SANITIZE)
     target_link_options(spad_options INTERFACE -fsanitize=${SPAD_SANITIZE})
 endif()
 
+target_compile_definitions(spad_options INTERFACE SPAD_EXPERIMENTAL)
+
 # Assertions (src/base/assert.h) abort, which the library never does in the hands of users: they are
 # in Debug builds and those that leave NDEBUG out on purpose, not in one without a build type.
 # Coverage leaves them out as well, since the other side of an assertion is never taken.

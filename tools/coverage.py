@@ -27,7 +27,7 @@ ASSERTION = re.compile(r"_(is|are)_valid$")
 
 
 def room_of(path):
-    """src/plan/solve.c -> src/plan; other folders are one room each; None: not ours to count."""
+    """src/plan/search/solve.c -> src/plan; other folders are one room each; None: not ours to count."""
     parts = path.parts
     if len(parts) < 2 or parts[0] not in ROOMS:
         return None

@@ -2,18 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests with the real packages of others, and the package that users install:
 #
-#     tools/test_packages.sh [--until SECONDS] [--turn] [--prepare] [NAME...]
+#     tools/test_packages.sh [--until SECONDS] [--prepare] [NAME...]
 #
 # NAME is triton, tilelang (their kernels; both compile without a GPU), executorch, tflite, tvm (the
 # planner inside them), or wheel (tools/test_wheel.sh); none: all. Each has an environment of its own
-# with packages from PyPI, made once and kept under ${SPAD_CACHE:-~/.cache/spad}/venv. Where one cannot
-# be made, its tests are skipped with a message, and the exit status is 0; a test that fails gives 1.
+# the packages of PyPI that tools/packages/NAME.txt lists, all of them with their versions, made once and
+# kept under ${SPAD_CACHE:-~/.cache/spad}/venv. Where one cannot be made, its tests are skipped with a message, and the exit status is 0; a test that fails gives 1.
 # The package spad is that of build/release, or the one in the folder SPAD_PACKAGE.
 #
 # --until: a time (date +%s) at which everything has ended; what is left then is skipped with a message.
-# --turn: the order begins with another name for each commit, so that over a few commits each gets time.
-# --prepare: makes the first environment in that order that is missing, and runs no tests. It may
-#            run while something else is built or tested; if it is left incomplete, it is made again later.
+# --prepare: makes the environments that are missing, and runs no tests. It may run while something else
+#            is built or tested; one that is left incomplete is made again later.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/setup.sh
@@ -22,7 +21,6 @@ cache=${SPAD_CACHE:-$HOME/.cache/spad}/venv
 limit=1800 # seconds that the tests of a name may take
 until=$(($(date +%s) + 86400))
 mode="test"
-turn=0
 child=
 failed=
 work=$(mktemp -d)
@@ -42,28 +40,32 @@ describe() {
     module=$name
     files=tests/python/test_$name.py
     case $name in
-    triton) packages="triton==3.6.0 setuptools" megabytes=800 ;;
+    triton)
+        megabytes=800
+        files="$files tests/python/test_triton_routes.py"
+        ;;
     tilelang)
-        packages="tilelang==0.1.15 numpy" megabytes=6500
+        megabytes=6500
         files="tests/python/test_tilelang_load.py tests/python/test_tilelang_body.py"
         ;;
-    executorch) # its own package does not ask for PyTorch
-        packages="executorch==1.5.1 torch==2.15.0 onnx numpy" module=executorch.exir megabytes=6500
+    executorch)
+        module=executorch.exir megabytes=6500
         files="$files tests/python/test_readers.py"
         ;;
     tflite)
-        packages="tflite-micro flatbuffers onnx numpy" module=tflite_micro megabytes=1000
+        module=tflite_micro megabytes=1000
         files="$files tests/python/test_models.py tests/python/test_readers.py"
         ;;
-    tvm) packages="apache-tvm==0.27.0.post1 numpy" megabytes=1000 ;;
-    wheel) packages="build auditwheel scikit-build-core" module=build megabytes=500 ;;
+    tvm) megabytes=1000 ;;
+    wheel) module=build megabytes=500 ;;
     *)
         echo "there are triton, tilelang, executorch, tflite, tvm and wheel, not '$name'" >&2
         exit 2
         ;;
     esac
+    packages=$(sed -n '/^$/q; /==/p' "tools/packages/$name.txt" | paste -sd ' ') # those that were asked for
     # what is installed is part of the name: other versions are another environment
-    folder=$cache/$name-$(echo "$("$python" --version) $packages" | cksum | cut -d ' ' -f 1)
+    folder=$cache/$name-$({ "$python" --version && cat tools/packages/"$name"*.txt; } | cksum | cut -d ' ' -f 1)
 }
 
 seconds_left() {
@@ -85,13 +87,12 @@ limited() {
 }
 
 # install: the steps of `environment`; what the tests of the wheel install is kept as files.
-# shellcheck disable=SC2086
 install() {
     limited "$left" "$python" -m venv "$folder" && seconds_left &&
         limited "$left" "$folder/bin/pip" install --no-compile --quiet --disable-pip-version-check \
-            --retries 1 --timeout 30 pytest $packages && seconds_left &&
+            --retries 1 --timeout 30 -r "tools/packages/$name.txt" && seconds_left &&
         { [ "$name" != wheel ] || limited "$left" "$folder/bin/pip" download --quiet --disable-pip-version-check \
-            --retries 1 --timeout 30 -d "$folder/wheels" pytest numpy mypy pandas distributed; } && seconds_left &&
+            --retries 1 --timeout 30 -d "$folder/wheels" -r tools/packages/wheel-tests.txt; } && seconds_left &&
         limited "$left" "$folder/bin/python" -c "import $module"
 }
 
@@ -197,28 +198,9 @@ stage() {
     tried
 }
 
-# rotated NAME...: the same names, beginning with another one for each commit. A clone that has only
-# the last commits takes the number from the name of the commit.
-rotated() {
-    if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
-        number=$(git rev-list --count HEAD)
-    else
-        number=$(git rev-parse HEAD 2>/dev/null | cksum | cut -d ' ' -f 1)
-    fi
-    number=$((number % $#))
-    while [ "$number" -gt 0 ]; do
-        first=$1
-        shift
-        set -- "$@" "$first"
-        number=$((number - 1))
-    done
-    echo "$@"
-}
-
 while [ $# -gt 0 ]; do
     case $1 in
     --until) [ $# -gt 1 ] || usage; until=$2; shift ;;
-    --turn) turn=1 ;;
     --prepare) mode=prepare ;;
     -*) usage ;;
     *) break ;;
@@ -227,18 +209,12 @@ while [ $# -gt 0 ]; do
 done
 if [ $# -eq 0 ]; then set -- triton tilelang executorch tflite tvm wheel; fi
 for name in "$@"; do describe "$name"; done
-if [ "$turn" = 1 ]; then
-    # shellcheck disable=SC2046
-    set -- $(rotated "$@")
-fi
 
 if [ "$mode" = prepare ]; then
-    made=0
     for name in "$@"; do
         describe "$name"
-        if [ -e "$folder/complete" ] || [ "$made" = 1 ] || ! seconds_left; then continue; fi
+        if ! seconds_left; then break; fi
         environment || echo "$name: $why"
-        made=$((made + 1))
     done
     exit 0
 fi

@@ -122,7 +122,7 @@ def run_one(program, out, arch, seconds):
     import tilelang
     import torch
 
-    import spad._tilelang_tree as tree
+    import spad.tilelang._tree as tree
 
     on_cpu(torch, arch)
     seen = []
@@ -202,7 +202,7 @@ def row_of(source, sizes=None):
     codes of errors and of warnings, reason), None), or (None, why it is not read)."""
     import spad
     import spad.tilelang as T
-    from spad._tilelang_page import shared_bytes
+    from spad.tilelang._page import shared_bytes
 
     start = time.process_time()
     try:

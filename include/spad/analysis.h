@@ -66,7 +66,7 @@ typedef struct spad_analysis_options {
     const spad_check *made_check;
     const spad_sim *made_sim;
     /** Options of the parts, for this call only; NULL: the defaults. Their host, watch and layout
-     * are those of the analysis. */
+     * come from the analysis. */
     const spad_layout_options *layout;
     const spad_check_options *check;
     const spad_sim_options *sim;

@@ -26,8 +26,8 @@
 #endif
 
 /** Option structs grow at their end. `struct_size` tells the library which fields the program that
- * calls it was compiled with; 0 means those of the first version of the struct, so a zeroed struct
- * always means the defaults. A program that sets a field that was added later sets struct_size:
+ * calls it was compiled with; 0 means the first version of the struct, so a zeroed struct always
+ * means the defaults. A program that sets a field that was added later sets struct_size:
  *
  *     spad_plan_options options = SPAD_OPTIONS_INIT(spad_plan_options);
  *     options.timeout_ns = 1000000000;

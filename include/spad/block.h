@@ -68,7 +68,7 @@ typedef enum spad_block_scope {
         SPAD_BLOCK_SCOPE_COUNT
 } spad_block_scope;
 
-/** TileLang's spelling; "?" for a number that is no scope. Static storage. */
+/** TileLang's spelling; "?" for an invalid scope. Static storage. */
 SPAD_API const char *spad_block_scope_name(spad_block_scope scope);
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -256,17 +256,17 @@ typedef enum spad_block_flow {
     SPAD_FLOW_COUNT
 } spad_block_flow;
 
-/** Enters a loop, a branch or sides that run side by side. SPAD_ERR_ARGUMENT: no such kind. */
+/** Enters a loop, a branch or sides that run side by side. SPAD_ERR_ARGUMENT: unknown kind. */
 SPAD_API spad_status spad_block_enter(spad_block *block, spad_block_flow kind, spad_error *error);
 
-/** What was allocated inside and not freed ends here; barriers stay until they are
+/** Frees the buffers that were allocated inside; barriers stay until they are
  *  invalidated. SPAD_ERR_NO_SCOPE. O(buffers allocated since the enter). */
 SPAD_API spad_status spad_block_leave(spad_block *block, spad_error *error);
 
 /* ---- reducers ------------------------------------------------------------------------------
  * One init, any number of updates, one finalize (TileLang verify_reducer_epoch.cc). Every step
  * out of order is SPAD_ERR_LIFE_CYCLE with a message of its own; SPAD_ERR_SPACE: not a
- * reducer. What was never initialised or never finalised shows in spad_block_plan. */
+ * reducer. spad_block_plan reports reducers that are never initialised or finalised. */
 
 /** Opens the reducer with a seed that is combined once per result, whatever the replication;
  *  NULL: the identity. Not inside a parallel region. SPAD_ERR_DTYPE: type of the seed. */

@@ -61,7 +61,7 @@ typedef struct spad_check_options {
 #define SPAD_CHECK_FINDINGS 100
 #define SPAD_CHECK_TIMEOUT INT64_C(60000000000) /* a minute; half of it for a proof */
 
-/** What was examined. */
+/** How much was examined, and what was found. */
 typedef struct spad_check_counts {
     int64_t errors;
     int64_t warnings;

@@ -168,7 +168,7 @@ SPAD_API void spad_direct_close(spad_direct *direct);
 /** Number of tensors. */
 SPAD_API size_t spad_direct_count(const spad_direct *direct);
 
-/** What is known of a tensor. Borrowed until destroy. */
+/** Describes a tensor. Borrowed until destroy. */
 typedef struct spad_direct_info {
     const char *name; /**< NULL: unnamed */
     size_t space;     /**< number in the target */
@@ -247,13 +247,13 @@ SPAD_API spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overla
                                                spad_error *error);
 
 /**
- * What is wrong with the kernel as a whole, in order of declaration. Once a
+ * Lists findings about the kernel as a whole, in order of declaration. Once a
  * tensor on chip is placed directly, NKI 0.1 refuses tensors on chip that are not
  * (SPAD_FINDING_MIXED_PLACEMENT; SPAD_FINDING_IMPLICIT_TENSOR for those that an
  * operation makes) and tensors off chip that are not outputs
  * (SPAD_FINDING_OFF_CHIP_NOT_OUTPUT). Fills out[0 .. min(returned, capacity))
- * and returns how many there are. The number of a finding is that of its tensor,
- * its time that of the declaration in the trace. O(tensors).
+ * and returns how many there are. A finding has the number of its tensor and
+ * the time of its declaration in the trace. O(tensors).
  */
 SPAD_API size_t spad_direct_list_findings(spad_finding *out, size_t capacity,
                                           const spad_direct *direct);

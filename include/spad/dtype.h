@@ -57,14 +57,14 @@ typedef enum spad_dtype {
         SPAD_DTYPE_COUNT
 } spad_dtype;
 
-/** The canonical spelling; "?" for a number that is no dtype. Static storage. */
+/** The canonical spelling; "?" for an invalid dtype. Static storage. */
 SPAD_API const char *spad_dtype_name(spad_dtype dtype);
 
-/** Bits of one element; 0 for a number that is no dtype. */
+/** Bits of one element; 0 for an invalid dtype. */
 SPAD_API int spad_dtype_bits(spad_dtype dtype);
 
-/** Bytes of one element on its own: bits rounded up to a whole byte; 0 for a
- *  number that is no dtype. Also the default alignment of the type. */
+/** Bytes of one element on its own: bits rounded up to a whole byte; 0 for an
+ *  invalid dtype. Also the default alignment of the type. */
 SPAD_API int64_t spad_dtype_bytes(spad_dtype dtype);
 
 /**

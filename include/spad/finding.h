@@ -156,12 +156,12 @@ typedef enum spad_finding_code {
 /** Bytes of the text of a place, with the NUL. */
 #define SPAD_PLACE_MAX 192
 
-/** A second location that a finding is about: the other end of a conflict, or a way to mend it. */
+/** A second location that a finding is about: the other end of a conflict, or a possible fix. */
 typedef struct spad_note {
     int32_t line; /**< 0: no location */
     int32_t column;
     int32_t width;
-    char place[SPAD_PLACE_MAX]; /**< as that of a finding */
+    char place[SPAD_PLACE_MAX]; /**< as in spad_finding */
     char message[SPAD_MESSAGE_MAX];
 } spad_note;
 
@@ -187,13 +187,13 @@ typedef struct spad_finding {
     spad_note notes[SPAD_NOTES_MAX];
 } spad_finding;
 
-/** "SPAD-MIXED-PLACEMENT" and so on; "?" for a number that is no code. Static storage. */
+/** "SPAD-MIXED-PLACEMENT" and so on; "?" for an invalid code. Static storage. */
 SPAD_API const char *spad_finding_name(spad_finding_code code);
 
 /** One sentence about the code. Static storage. */
 SPAD_API const char *spad_finding_sentence(spad_finding_code code);
 
-/** "error", "warning", "advice"; "?" for a number that is no severity. Static storage. */
+/** "error", "warning", "advice"; "?" for an invalid severity. Static storage. */
 SPAD_API const char *spad_severity_name(spad_severity severity);
 
 #ifdef __cplusplus

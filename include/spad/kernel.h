@@ -44,8 +44,8 @@ SPAD_API const char *spad_kernel_get_name(const spad_kernel *kernel);
 /** The description of the kernel; "" without one. */
 SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
 
-/** What a proof about the kernel rests on: executions of the program it was made from for which
- * this is not so are not executions of the kernel. "": it has them all. */
+/** The assumption of every proof about the kernel: executions of the original program that break it
+ * are not covered. "": none. */
 SPAD_API const char *spad_kernel_get_assumption(const spad_kernel *kernel);
 
 /** Work of the program that no statement of the kernel stands for, and that its simulated time
@@ -58,7 +58,7 @@ SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
 /** The target of the kernel. */
 SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
 
-/** Blocks of the grid, of which the kernel describes one; 0: not stated. */
+/** Blocks of the grid; the kernel describes one of them. 0: not stated. */
 SPAD_API int64_t spad_kernel_get_grid(const spad_kernel *kernel);
 
 /** Blocks of a cluster whose agents the kernel has; 1: not stated. */
@@ -78,7 +78,7 @@ SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
 
 /* ---- text to kernel ---------------------------------------------------------------- */
 
-/** A value that replaces that of a parameter: -D N=64. */
+/** A new value for a parameter: -D N=64. */
 typedef struct spad_define {
     const char *name;
     int64_t value;
@@ -109,7 +109,7 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
 
 /**
  * The same kernel with the parameters and rings of `options`. Rows keep their numbers
- * and locations. The statuses are those of the builder, because a value may make a
+ * and locations. Statuses are as for the builder, because a value may make a
  * dimension empty or an index leave its tensor, and SPAD_ERR_UNKNOWN and SPAD_ERR_ARGUMENT
  * of spad_kernel_parse for the options. The target is borrowed; the first kernel is not
  * needed afterwards.
@@ -132,7 +132,7 @@ SPAD_API spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *k
  * iteration, and one more if a parameter determines how many there are, because there may be
  * none. `tiles` of them exist at a time; the innermost loop uses them in turn. The tensor must be
  * auto, without aliases, and without `alloc` and `free`; else SPAD_ERR_ARGUMENT. Other statuses are
- * those of the builder, such as SPAD_ERR_NAME for a name that would be used twice. Rows keep their
+ * as for the builder, such as SPAD_ERR_NAME for a name that would be used twice. Rows keep their
  * locations; tensors and statements have new numbers.
  */
 SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
@@ -148,7 +148,7 @@ SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *ker
  * In a kernel with agents each of them is folded by itself, with units and synchronisation; tensors
  * and mbarriers at even distances that an agent uses in turn become tiles and elements of one.
  * *out is NULL where nothing is repeated three times, or if the kernel is not straight. Rows have
- * new numbers, and locations are those of the new text. O(statements) for loops whose bodies are
+ * new numbers, and locations refer to the new text. O(statements) for loops whose bodies are
  * found at once.
  */
 SPAD_API spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel,

@@ -45,7 +45,7 @@ SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
 
 /** Dynamic shared memory per block that still leaves room for other blocks and the cache. */
 #define SPAD_LAUNCH_TARGET_BYTES 32768
-/** What a block gets without opting in for more, on every NVIDIA GPU. */
+/** Shared memory that a block gets without opting in for more, on every NVIDIA GPU. */
 #define SPAD_LAUNCH_DEFAULT_LIMIT 49152
 #define SPAD_WARP_THREADS 32
 
@@ -123,7 +123,7 @@ typedef enum spad_placement_group {
     SPAD_PLACEMENT_PARAMS      /**< "parameters" of the loop */
 } spad_placement_group;
 
-/** What the decision depends on, in bytes per run. */
+/** The inputs of the decision, in bytes per run. */
 typedef struct spad_placement_sizes {
     spad_method method;
     int64_t item; /**< of one element */

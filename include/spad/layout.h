@@ -30,8 +30,8 @@ typedef struct spad_tensor_order spad_tensor_order;
 
 typedef struct spad_layout spad_layout;
 
-/** A slot of a planned tensor is in use from `begin` to `end`, on some clock: that of a simulation
- *  (spad/frontier.h). */
+/** A slot of a planned tensor is in use from `begin` to `end`, on some clock, such as a
+ * simulation's (spad/frontier.h). */
 typedef struct spad_layout_use {
     int64_t tensor;
     int64_t slot;

@@ -34,18 +34,18 @@ typedef struct spad_plan_gap {
     int64_t window_upper;
 } spad_plan_gap;
 
-/** What is to be placed. Zeroed fields mean "nothing special".
+/** A buffer to place. Zeroed fields mean "nothing special".
  *
- *  Vector clocks. Where programs run side by side, lives are ordered only in part. A clock has one
- *  number per program: how far it is known to be. Buffer a is before b if every number of
- *  a.upper_clock is at most that of b.lower_clock; buffers neither of which is before the other
- *  may be live together and share no byte. */
+ *  Vector clocks. Where programs run side by side, live ranges are only partially ordered. A clock
+ * has one number per program: how far it is known to be. Buffer a is before b if a.upper_clock <=
+ * b.lower_clock in every number. Two buffers that are not ordered may be live together, so they
+ * share no byte. */
 typedef struct spad_plan_buffer {
     const char *name;  /**< unique when given; copied */
     int64_t lower;     /**< live in [lower, upper); with clocks these become the sums of the */
     int64_t upper;     /**< clocks, which agree with the order of lives */
     int64_t size;      /**< bytes in each of its lanes; 0 is legal */
-    int64_t alignment; /**< of the offset; 0: that of the space, or 1 */
+    int64_t alignment; /**< of the offset; 0: as the space says, or 1 */
     int64_t lanes;     /**< lanes it takes; 0: one */
     int64_t bank;      /**< it may not cross a multiple of this; 0: the rule of the space */
     bool pinned;       /**< offset (and lane) are given: an obstacle for the others */
@@ -86,7 +86,7 @@ SPAD_API spad_status spad_plan_set_space(spad_plan *plan, const spad_space *spac
                                          spad_error *error);
 
 /** Adds a buffer; *out (optional) is its number, counted from 0. In a space its size is
- *  rounded to granules and its alignment joined with that of the space. Refuses a buffer that
+ *  rounded to granules and its alignment joined with the space's. Refuses a buffer that
  *  breaks its own rules: an empty lifetime, a negative size, a pin outside the
  *  capacity or off its alignment, a name that is taken, lanes the space does not have. */
 SPAD_API spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *buffer,
@@ -205,8 +205,8 @@ typedef struct spad_plan_place {
     int64_t lane;
 } spad_plan_place;
 
-/** What came out. Owned by the caller. It belongs to the problem as it was when it was solved:
- *  functions that take both refuse it once a buffer, a rule or the capacity has changed
+/** The result of a solve. Owned by the caller. It belongs to the problem as it was when it was
+ * solved: functions that take both refuse it once a buffer, a rule or the capacity has changed
  *  (SPAD_ERR_STALE, see spad_plan_match). To hand places of your own to such a function, fill in
  *  count, fingerprint and places of a zeroed result. */
 typedef struct spad_plan_result {
@@ -220,17 +220,17 @@ typedef struct spad_plan_result {
     spad_plan_proof proof;   /**< of the bound */
     int64_t bound_time;
     size_t bound_buffer;
-    spad_plan_clash clash; /**< why there is no plan at all, if that is so */
+    spad_plan_clash clash; /**< why no plan exists at all, if so */
     size_t clash_first;
     size_t clash_second;
     int64_t peak_time;  /**< a moment where the load is largest */
     int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) live there */
-    int64_t peak_lanes; /**< lanes over which that is an average; 1: it is no average */
-    /** Buffers of which no two may share bytes, ascending, where they need more than those live
-     *  at any one moment; looked for only with vector clocks or pairs kept apart. */
+    int64_t peak_lanes; /**< lanes over which peak_load is an average; 1: it is exact */
+    /** Buffers that pairwise may not share bytes, ascending, if together they need more than the
+     *  buffers live at any one moment; looked for only with vector clocks or pairs kept apart. */
     size_t together_count;
     size_t *together;
-    int64_t together_bytes; /**< what they take */
+    int64_t together_bytes; /**< their sum */
     int64_t nodes;
     int64_t restarts;
     int64_t nanoseconds;

@@ -17,7 +17,7 @@
  * Only what is not persistent shares storage. A child's totals that hold a
  * persistent shared buffer count as persistent as a whole.
  *
- * Rules and order are otherwise those of the buffer registry of CuBIE 0.3.1, where all
+ * Rules and order otherwise follow the buffer registry of CuBIE 0.3.1, where all
  * quantities are elements and the element type does not change an offset
  * (SPAD_REGISTRY_UNIT_ELEMENT). Beside it there is a second layout by the same rules in
  * bytes (SPAD_REGISTRY_UNIT_BYTE), with sizes from the element types and every offset
@@ -68,7 +68,7 @@ typedef enum spad_registry_region {
     SPAD_REGISTRY_REGION_COUNT
 } spad_registry_region;
 
-/** What a layout counts. */
+/** The unit of a layout. */
 typedef enum spad_registry_unit {
     SPAD_REGISTRY_UNIT_ELEMENT, /**< the layout of CuBIE: every buffer counts in elements of its
                                    base */
@@ -162,7 +162,7 @@ enum {
     SPAD_REGISTRY_BUFFER_LIFETIME = 32 /**< both ends */
 };
 
-/** What an update found. */
+/** The outcome of an update. */
 typedef struct spad_registry_change {
     bool recognised; /**< there is such a buffer */
     bool changed;    /**< a field got another value, and the layouts were dropped */
@@ -187,8 +187,8 @@ typedef struct spad_registry_setting {
 
 /**
  * Applies the settings in order. recognised: NULL, or one answer per setting.
- * Buffers that are not there are ignored, and so is everything for a component
- * without a group. SPAD_ERR_ARGUMENT: another location, even if there is no such
+ * Unknown buffers are ignored, and so is every setting for a component
+ * without a group. SPAD_ERR_ARGUMENT: another location, even for an unknown
  * buffer.
  */
 SPAD_API spad_status spad_registry_update(bool *recognised, spad_registry *registry,
@@ -222,7 +222,7 @@ typedef struct spad_registry_child_buffers {
  * parent: call it again when the child has changed. A child without a group
  * counts 0. name: NULL means "child_{number}". The element type of both is the
  * precision of the parent; their byte sizes and alignments are the child's own.
- * A circle of children is no error here, where numbers are taken over, but in
+ * A cycle of children is not an error here, because totals are copied, but it is in
  * spad_registry_get_declared_local. out: may be NULL. Errors of the child's layout.
  */
 SPAD_API spad_status spad_registry_register_child(spad_registry_child_buffers *out,
@@ -257,7 +257,7 @@ SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
 SPAD_API spad_status spad_registry_set_automatic(spad_registry *registry, spad_component component,
                                                  bool automatic, spad_error *error);
 
-/** Drops the group, not those of its children. */
+/** Drops the component's group, but not its children's. */
 SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
 
 /** Drops the group and those of all its descendants. O(what is dropped). */
@@ -324,7 +324,7 @@ SPAD_API size_t spad_registry_list_relocatable(const char **names, size_t capaci
                                                const spad_registry *registry,
                                                spad_component component);
 
-/** Sum of the declared sizes of those of the named buffers that alias nothing;
+/** Sum of the declared sizes of the named buffers that alias nothing;
  *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
 SPAD_API spad_status spad_registry_get_nonaliased(int64_t *out, const spad_registry *registry,
                                                   spad_component component,
@@ -343,7 +343,7 @@ SPAD_API spad_status spad_registry_get_declared_local(int64_t *out, spad_registr
 
 /* ---- allocators -------------------------------------------------------------------- */
 
-/** What a kernel needs to find a buffer: plain data, good until the group changes. */
+/** All that a kernel needs to find a buffer: plain data, valid until the group changes. */
 typedef struct spad_registry_allocator {
     spad_registry_unit unit;
     spad_registry_slice slice;
@@ -355,8 +355,8 @@ typedef struct spad_registry_allocator {
 /** Where the regions of a component begin, in the unit of the allocator. */
 typedef struct spad_registry_base {
     int64_t shared;        /**< of thread 0 */
-    int64_t shared_stride; /**< from the shared memory of one thread to that of the next */
-    int64_t persistent;    /**< threads have their own, so there is no stride */
+    int64_t shared_stride; /**< from one thread's shared memory to the next thread's */
+    int64_t persistent;    /**< each thread has its own, so no stride is needed */
 } spad_registry_base;
 
 /** SPAD_ERR_UNKNOWN: the component has no group, or no such buffer. */

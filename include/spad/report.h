@@ -116,7 +116,7 @@ SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *lo
 
 /**
  * Adds the buffers of a layout, slot by slot, over the statements in which they are needed: the
- * problem of the planner, independent of trip counts. The peak of a memory is that of the
+ * problem of the planner, independent of trip counts. The peak of a memory comes from the
  * layout. SPAD_ERR_ARGUMENT: another target, or the report has another kernel.
  */
 SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
@@ -128,7 +128,7 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
 /**
  * Adds the tiles of a kernel at the places of its layout, each from the operation that
  * writes it to the last that reads that value, and the operations as bars on the rows of their
- * engines. Time is that of the simulation, in nanoseconds; with sim == NULL it is the number of the
+ * engines. Time is simulated time in nanoseconds; with sim == NULL it is the number of the
  * event in the walk, and because the order of agents is unknown, what they access is drawn slot by
  * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
  * and no periods that the simulation has skipped; a note reports it. Of a layout that does not
@@ -205,7 +205,7 @@ typedef struct spad_report_space {
     int64_t largest_hole; /**< the largest run of them */
     int64_t padding;      /**< sum over all boxes */
     int64_t conflicts;    /**< boxes that share bytes with another one while both live */
-    bool sampled;         /**< boxes start at so many lanes that not every lane was examined */
+    bool sampled;         /**< too many start lanes: not every lane was examined */
 } spad_report_space;
 
 /** O(n log n). SPAD_ERR_ARGUMENT: no such space. */
@@ -275,7 +275,7 @@ SPAD_API void spad_report_diff_destroy(spad_report_diff *diff);
 /** Number of changes, buffers that did not change included. */
 SPAD_API size_t spad_report_diff_count(const spad_report_diff *diff);
 
-/** A change by number: those of the first report in their order, then new ones; NULL beyond the
+/** A change by number: first the rows of the first report, in order, then new ones; NULL beyond the
  *  count. Borrowed. */
 SPAD_API const spad_report_change *spad_report_diff_get(const spad_report_diff *diff,
                                                         size_t number);

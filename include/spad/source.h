@@ -76,8 +76,8 @@ SPAD_API void spad_close_names(char *field, size_t size, const char *word, const
                                size_t count);
 
 /** Reads a number of bytes as people write it: 4096, 4,096, 0x1000, 64B, 4KiB, 2GiB, without a sign
- *  and with or without a blank before the unit. False: it is no such number, or does not fit 64
- * bits; *out is then unchanged. */
+ *  and with or without a blank before the unit. False: the text is not such a number, or it does
+ * not fit 64 bits; *out is then unchanged. */
 SPAD_API bool spad_bytes_parse(int64_t *out, const char *text, size_t length);
 
 /** Makes a text safe to show on a terminal, in place: every control character (line feeds, too),

@@ -34,7 +34,7 @@ extern "C" {
 typedef struct spad_stack spad_stack;
 
 typedef enum spad_stack_behaviour {
-    /** What the manual promises: overflow is checked after alignment, heap bases
+    /** As the manual promises: overflow is checked after alignment, heap bases
      *  are aligned, pop_heap restores exactly, names are unique, start lanes obey
      *  the target, live tensors never share bytes (but see spad_stack_overlap). */
     SPAD_STACK_EXACT,
@@ -97,8 +97,8 @@ SPAD_API spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave
 SPAD_API spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error);
 
 /**
- * Goes to the next section of the innermost scope. What an earlier round
- * allocated in that section is freed. SPAD_ERR_NO_SCOPE. O(tensors freed).
+ * Goes to the next section of the innermost scope. Tensors of an earlier round in that
+ * section are freed. SPAD_ERR_NO_SCOPE. O(tensors freed).
  */
 SPAD_API spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error);
 

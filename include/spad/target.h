@@ -58,7 +58,7 @@ typedef struct spad_figure {
     const char *source; /**< "" without one */
 } spad_figure;
 
-/** What is counted of the work of an engine. */
+/** The units in which an engine's work is counted. */
 typedef enum spad_work {
     SPAD_WORK_MAC,     /**< multiply-adds of matrices */
     SPAD_WORK_FMA,     /**< elements: additions, products, comparisons */
@@ -71,7 +71,7 @@ typedef enum spad_work {
 /** "mac", "fma", "exp", "convert", "reduce". Static storage. */
 SPAD_API const char *spad_work_name(spad_work work);
 
-/** What an engine does in a cycle. */
+/** Work that an engine does in a cycle. */
 typedef struct spad_rate {
     spad_work work;
     spad_dtype dtype; /**< SPAD_WORK_MAC: of the operands; SPAD_DTYPE_NONE otherwise */
@@ -89,9 +89,9 @@ typedef struct spad_path {
     int64_t bytes_per_kilocycle; /**< of the engine's clock */
     int64_t latency_ns;
     int64_t latency_cycles;
-    int64_t hit_ns;     /**< of what a cache of the source has; 0: as the space says */
-    int64_t pieces;     /**< for accesses of at most so many bytes of a thread at a time; 0: for all
-                             others. Several paths between the same spaces differ in it */
+    int64_t hit_ns; /**< of what a cache of the source has; 0: as the space says */
+    int64_t pieces; /**< for accesses of at most this many bytes of a thread at a time; 0: for all
+                         others. Several paths between the same spaces differ in it */
     spad_figure figure; /**< field is NULL */
 } spad_path;
 
@@ -107,7 +107,7 @@ typedef struct spad_lane_rule {
 /**
  * One memory of a target: lanes x bytes.
  *
- * Every lane has `bytes` bytes, of which the top `reserved` are for the
+ * Every lane has `bytes` bytes, the top `reserved` of them are for the
  * compiler, the runtime or the driver; [0, bytes - reserved) is for tensors. A space
  * with banks is divided into banks of bank_bytes; if banks_exclusive is set, a tile
  * may not cross from one to the next.
@@ -147,9 +147,9 @@ typedef struct spad_space {
     int64_t cache_bytes_per_us; /**< and its rate */
     int64_t cache_merges;     /**< neighbouring units whose requests for the same bytes become one;
                                    0: 1 */
-    int64_t cache_latency_ns; /**< of a transfer that the cache answers; 0: as that of its path */
-    /** Off chip: what a transfer waits for those of other units, as a part of its own time at the
-     * unit's share, where half of the share is in use; in thousandths. */
+    int64_t cache_latency_ns; /**< of a transfer that hits the cache; 0: as on its path */
+    /** Off chip: how long a transfer waits for other units' transfers, as a fraction of its own
+     * time at the unit's share when half of the share is in use; in thousandths. */
     int64_t queue_permille;
     size_t figure_count;
     const spad_figure *figures;
@@ -193,7 +193,7 @@ typedef struct spad_exclusion {
     size_t space;
 } spad_exclusion;
 
-/** What a fence of a target orders, beyond a synchronisation. */
+/** The accesses that a fence orders, beyond a synchronisation. */
 typedef enum spad_fence_kind {
     SPAD_FENCE_PROXY,   /**< an access of threads, then one through the async proxy: a fence between
                              them, of any agent that comes in between */
@@ -214,7 +214,7 @@ typedef struct spad_fence_rule {
     uint64_t spaces; /**< bit s: accesses to space number s need it */
 } spad_fence_rule;
 
-/** What a chip can count. Zero means "not known", and nothing is reported then. */
+/** Limits of a chip. Zero means "not known", and nothing is reported then. */
 typedef struct spad_limits {
     int64_t threads;       /**< threads of a block */
     int64_t warp;          /**< barriers count threads in multiples of it */

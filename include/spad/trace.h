@@ -46,7 +46,7 @@ typedef enum spad_mode {
     SPAD_MODE_COUNT
 } spad_mode;
 
-/** "stack", "heap" and so on; "?" for a number that is no mode. Static storage. */
+/** "stack", "heap" and so on; "?" for an invalid mode. Static storage. */
 SPAD_API const char *spad_mode_name(spad_mode mode);
 
 /** One tensor, from its allocation to its end. Strings and dims are borrowed from the trace. */
@@ -93,8 +93,8 @@ typedef struct spad_event {
     spad_event_kind kind;
     int32_t depth;   /**< scopes around it: an opened or closed scope does not count itself */
     size_t space;    /**< number of the space that it is about */
-    int64_t tensor;  /**< alloc, free: number of the tensor; copy: that of the destination, -1: it
-                          is not of the trace, as memory of the program is not; otherwise -1 */
+    int64_t tensor;  /**< alloc, free: number of the tensor; copy: of the destination, -1 if it is
+                          not in the trace, such as the program's memory; otherwise -1 */
     int64_t source;  /**< copy: number of the tensor that is read, or -1; otherwise -1 */
     int64_t scope;   /**< scope open and close, section: number of the scope; otherwise -1 */
     int64_t address; /**< scope open, section: where allocation continues; alloc: the address that

@@ -53,7 +53,7 @@ typedef enum spad_reduce {
         SPAD_REDUCE_COUNT
 } spad_reduce;
 
-/** "sum" and so on; "?" for a number that is no operator. Static storage. */
+/** "sum" and so on; "?" for an invalid operator. Static storage. */
 SPAD_API const char *spad_reduce_name(spad_reduce op);
 
 /** The operator of a name. SPAD_ERR_UNKNOWN: none; the message lists them. */

@@ -30,7 +30,7 @@ typedef struct spad_buffer_spec {
                            gets its memory when data is bound to it (spad_buffer_bind) */
     spad_dtype dtype; /**< needed */
     spad_memory_scope scope; /**< default: global */
-    int64_t alignment;       /**< a power of two; 0: that of the memory */
+    int64_t alignment;       /**< a power of two; 0: the memory's own */
     const char *name;        /**< for reports; copied; NULL: unnamed */
 } spad_buffer_spec;
 
@@ -52,7 +52,7 @@ SPAD_API spad_status spad_buffer_free(spad_buffer buffer, spad_error *error);
 SPAD_API spad_status spad_buffer_bind(spad_buffer buffer, const void *data, int64_t bytes,
                                       spad_error *error);
 
-/** What a buffer is. dims are a copy in place. */
+/** Describes a buffer. dims are a copy in place. */
 typedef struct spad_buffer_info {
     spad_dtype dtype;
     spad_memory_scope scope;
@@ -65,7 +65,7 @@ typedef struct spad_buffer_info {
     char name[SPAD_NAME_FACT_MAX];
 } spad_buffer_info;
 
-/** What the buffer is. SPAD_ERR_STALE: it was freed. */
+/** Describes the buffer. SPAD_ERR_STALE: it was freed. */
 SPAD_API spad_status spad_buffer_get_info(spad_buffer_info *out, spad_buffer buffer,
                                           spad_error *error);
 

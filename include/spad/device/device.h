@@ -42,7 +42,7 @@ typedef enum spad_memory_scope {
     SPAD_SCOPE_COUNT
 } spad_memory_scope;
 
-/** "global", "shared", "local"; "?" for a number that is no scope. Static storage. */
+/** "global", "shared", "local"; "?" for an invalid scope. Static storage. */
 SPAD_API const char *spad_memory_scope_name(spad_memory_scope scope);
 
 /** A scope by name; "cpu", "npu", "gpu" and "hbm" are global memory, "ub" is shared.
@@ -93,7 +93,7 @@ typedef void (*spad_device_absent)(void *context, const char *backend, const spa
 
 /**
  * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)) and returns
- * how many there are. A driver that is absent is no error and adds nothing; one that fails adds
+ * how many there are. An absent driver is not an error and adds nothing; one that fails adds
  * nothing either, and `absent` (may be NULL) is called for both.
  */
 SPAD_API size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
@@ -109,7 +109,7 @@ SPAD_API spad_status spad_device_write_list_json(const spad_sink *sink, const sp
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/** The pool of a scope, borrowed; that of a scratchpad is made at first use.
+/** The pool of a scope, borrowed; a scratchpad's pool is made at first use.
  *  SPAD_ERR_SPACE: the target has no such scratchpad, or one without a size. */
 SPAD_API spad_status spad_device_get_pool(spad_pool **out, spad_device *device,
                                           spad_memory_scope scope, spad_error *error);

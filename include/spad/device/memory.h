@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/** Some bytes of a memory. Plain data; the zeroed block is no block. */
+/** Some bytes of a memory. Plain data; zeroed means none. */
 typedef struct spad_allocation {
     int64_t address;
     int64_t bytes;   /**< as requested */
@@ -31,7 +31,7 @@ typedef struct spad_allocation {
 
 /** The functions of a memory. Both are thread-safe in everything that this library makes. */
 typedef struct spad_memory_calls {
-    /** bytes >= 0; align: a power of two. On failure *out is no block. */
+    /** bytes >= 0; align: a power of two. On failure *out is zeroed. */
     spad_status (*alloc)(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                          spad_error *error);
     spad_status (*free)(void *context, const spad_allocation *block, spad_error *error);
@@ -62,7 +62,7 @@ SPAD_API spad_status spad_memory_free(const spad_memory *memory, const spad_allo
 /** Is the address a multiple of align? False for an align below 1. */
 SPAD_API bool spad_is_aligned(int64_t address, int64_t align);
 
-/** What a memory has given out. Sums stop at INT64_MAX. */
+/** Bytes that a memory has handed out. Sums stop at INT64_MAX. */
 typedef struct spad_memory_stats {
     int64_t allocated_bytes; /**< now */
     int64_t peak_bytes;      /**< at most at one moment; of a pool: see spad_pool_stats */

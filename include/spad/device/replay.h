@@ -14,7 +14,7 @@ extern "C" {
 /* Of experimental headers. */
 typedef struct spad_log spad_log;
 
-/** What a replay did. */
+/** The result of a replay. */
 typedef struct spad_replay {
     int64_t nanoseconds;   /**< of all calls together */
     int64_t allocations;   /**< that succeeded */

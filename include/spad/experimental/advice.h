@@ -60,7 +60,7 @@ typedef struct spad_advice_options {
 #define SPAD_ADVICE_DEPTH INT64_C(8)
 #define SPAD_ADVICE_TRIALS INT64_C(64)
 
-/** What a kernel takes. Bytes are of all memories on chip, over all lanes. */
+/** The cost of a kernel. Bytes are of all memories on chip, over all lanes. */
 typedef struct spad_advice_cost {
     int64_t placed;     /**< of its layout */
     int64_t declared;   /**< if no tensors shared bytes */

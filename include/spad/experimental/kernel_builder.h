@@ -102,8 +102,8 @@ SPAD_API spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder
 SPAD_API spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
                                                  spad_error *error);
 
-/** What a proof about the kernel rests on, as a clause: "the loop in line 7 has 3 rounds". A kernel
- *  has at most one. SPAD_ERR_NAME: it has one already. */
+/** An assumption of every proof about the kernel, as a clause: "the loop in line 7 has 3
+ * iterations". A kernel has at most one. SPAD_ERR_NAME: it has one already. */
 SPAD_API spad_status spad_kernel_builder_assume(spad_kernel_builder *builder,
                                                 const char *assumption, spad_error *error);
 
@@ -118,7 +118,7 @@ SPAD_API spad_status spad_kernel_builder_undecided(spad_kernel_builder *builder,
 SPAD_API spad_status spad_kernel_builder_uncounted(spad_kernel_builder *builder, const char *work,
                                                    spad_error *error);
 
-/** Declares how many blocks the grid has, of which the kernel describes one. */
+/** Declares how many blocks the grid has. The kernel describes one of them. */
 SPAD_API spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
                                               spad_error *error);
 
@@ -209,8 +209,8 @@ SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, con
                                                spad_error *error);
 
 /** States how many threads an agent has, directly after its begin, and how many registers each of
- *  them is limited to; a value of 0: not stated. Before the first agent, outside of all blocks, it
- *  states those of the main program: the threads of a block. */
+ *  them is limited to; a value of 0: not stated. Before the first agent, outside all blocks, it
+ *  applies to the main program: the threads of a block. */
 SPAD_API spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
                                                  spad_amount registers, spad_error *error);
 

@@ -352,8 +352,8 @@ typedef struct spad_expr_range {
     spad_expr step; /**< constant, at least 1; 0: 1. Lanes have no step */
 } spad_expr_range;
 
-/** ADD is an update whose result does not depend on its order among other adds, as that of atomics
- *  and reductions: two of them do not race. Its first two bits are those of an update. */
+/** ADD is an update whose result does not depend on its order among other adds, as with atomics
+ *  and reductions: two of them do not race. Its low two bits mark an update. */
 enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3, SPAD_ACCESS_ADD = 7 };
 
 /** Added to one of these: which bytes of the part are accessed is known on the device only (gather,
@@ -513,14 +513,14 @@ SPAD_API int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
 
-/** An access by number; those of an operation are consecutive. */
+/** An access by number; the accesses of an operation are consecutive. */
 SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number);
 
-/** A completion by number; those of an operation are consecutive. */
+/** A completion by number; the completions of an operation are consecutive. */
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
-/** An expression by number; all zero if there is no such expression. */
+/** An expression by number; all zero if the number is out of range. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
 /** The value of an expression, where values[l] is what loop l counts, followed by the advances of

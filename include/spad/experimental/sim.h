@@ -41,7 +41,7 @@ typedef struct spad_sim_options {
      *  many slots. By name of the tensor. For kernels without synchronisation. */
     const spad_define *hoists;
     size_t hoist_count;
-    int64_t grid;            /**< blocks of the grid, of which the kernel is one; 0: as the kernel
+    int64_t grid;            /**< blocks of the grid; the kernel is one of them; 0: as the kernel
                                   states, or one block alone on the chip */
     bool no_repeat;          /**< run every iteration */
     int64_t repeat_after;    /**< operations that are always run; 0: SPAD_SIM_REPEAT_AFTER */
@@ -58,7 +58,7 @@ typedef struct spad_sim_options {
 #define SPAD_SIM_EVENTS INT64_C(20000000)
 /** Number of steps between two checks of clock and watch; the current event is finished first. A
  *  step is an event or an equal amount of work: the comparison of an access with one earlier
- *  access, or of eight numbers of two states. An access is compared at most with those of the
+ *  access, or of eight numbers of two states. An access is compared at most with the accesses of
  *  operations in the window. */
 #define SPAD_SIM_LOOK 1024
 #define SPAD_SIM_REPEAT_AFTER INT64_C(4096)
@@ -125,7 +125,7 @@ typedef struct spad_sim_engine {
                        another order than they are issued */
 } spad_sim_engine;
 
-/** What the times of a result are. Without figures there is no time. */
+/** The unit of the times in a result. Without figures there is no time. */
 typedef enum spad_time_unit {
     SPAD_TIME_REAL,   /**< all costs are known: picoseconds */
     SPAD_TIME_MIXED,  /**< some are: picoseconds in which the others are assumptions */

@@ -29,12 +29,12 @@ SPAD_API spad_status spad_spaces_create(spad_spaces **out, const spad_host *host
 /** Frees it. NULL is fine. */
 SPAD_API void spad_spaces_destroy(spad_spaces *spaces);
 
-/** Memories that rows name and that were not added are those of a target, with their capacities and
- *  rules, at the cost of their number among all. The target must outlive the object. */
+/** Memories that rows name but nobody added come from this target, with its capacities and rules;
+ *  their cost is their number. The target must outlive the object. */
 SPAD_API void spad_spaces_set_target(spad_spaces *spaces, const spad_target *target);
 
-/** Adds a memory, fast ones first; *out (optional) is its number. With a target it has the rules of
- *  the space of that name, if there is one, and a capacity of SPAD_UNBOUNDED is that of the space.
+/** Adds a memory, fast ones first; *out (optional) is its number. With a target it takes the rules
+ * of the space of that name, if any, and SPAD_UNBOUNDED means the capacity of that space.
  *  SPAD_ERR_ARGUMENT: without a name, a negative capacity or cost, too many, or after the rows;
  *  SPAD_ERR_NAME: the name is taken; SPAD_ERR_BOUNDS: more than the space has. */
 SPAD_API spad_status spad_spaces_add_memory(size_t *out, spad_spaces *spaces,
@@ -45,7 +45,7 @@ SPAD_API bool spad_spaces_in_csv(const char *text, size_t length);
 
 /**
  * Reads the rows of a text as spad_plan_read_csv_with does, once. The column `space` has the name
- * of a memory, or several with '|' between them, of which one is chosen; empty or without the
+ * of a memory, or several with '|' between them: the planner chooses one; empty or without the
  * column: any. Without memories and target the names of the text are memories without limits, each
  * at the cost of its number, counted from 0. If a row may choose, then four more columns count:
  * `uses` (times at which all its bytes are read or written, separated by blanks; empty: the first
@@ -68,14 +68,14 @@ SPAD_API const spad_tier *spad_spaces_get(const spad_spaces *spaces, size_t numb
 /** Its space in the target; NULL: it has none. */
 SPAD_API const spad_space *spad_spaces_get_space(const spad_spaces *spaces, size_t number);
 
-/** What one memory has. */
+/** The part of a result that is about one memory. */
 typedef struct spad_spaces_part {
     const spad_plan *plan;          /**< its buffers; where rows may choose: the stays in it */
-    const spad_plan_result *result; /**< NULL: there is no plan for it */
+    const spad_plan_result *result; /**< NULL: not planned */
     const spad_plan_reason *reason; /**< why it does not fit; NULL: it fits */
 } spad_spaces_part;
 
-/** What came out. Owned by the caller. */
+/** The result of a solve. Owned by the caller. */
 typedef struct spad_spaces_result {
     spad_plan_verdict verdict;      /**< of all memories together */
     size_t count;                   /**< memories */

@@ -30,7 +30,7 @@ typedef struct spad_tensor_order spad_tensor_order;
 /** Zeroed is the default. */
 typedef struct spad_tensor_order_options {
     int64_t event_limit; /**< a longer run has no order; 0: SPAD_TENSOR_ORDER_EVENTS */
-    int64_t timeout_ns;  /**< then there is no order; 0: none */
+    int64_t timeout_ns;  /**< after this time the order is not available; 0: no limit */
     spad_watch watch;    /**< a cancelled call has no result */
     const spad_host *host;
 } spad_tensor_order_options;

@@ -24,16 +24,17 @@
 extern "C" {
 #endif
 
-/** What a text says beyond the kernel. */
+/** Facts of a text beyond the kernel itself. */
 typedef struct spad_ttgir_info {
     int64_t shared_bytes;   /**< of the compiler's own layout; -1: not in the text */
     int64_t tensor_columns; /**< of tensor memory, by the compiler; -1: not in the text */
-    int64_t warps;          /**< of the kernel, without those of partitions */
+    int64_t warps;          /**< of the kernel, without the warps of partitions */
     bool placed;            /**< buffers have the compiler's addresses */
     bool barriers;          /**< the barriers between the warps of a partition are in the text, for
                                  these addresses: whether they are sufficient is checked */
-    bool unrolled; /**< something that matters is no expression of rounds and sizes, so the kernel
-                        was run with the sizes: it has no loops, and is one of these sizes only */
+    bool unrolled; /**< something that matters cannot be expressed by iterations and sizes, so the
+                      kernel was run with the given sizes: it has no loops and holds for these sizes
+                      only */
     char reason[160];  /**< unrolled: what that was, and the line */
     char assumed[200]; /**< sizes that were not given and matter: "K = 4096"; "": none */
     int64_t blocks;    /**< of a cluster: the kernel is what each of them does; 1: no cluster */

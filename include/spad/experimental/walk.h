@@ -74,8 +74,8 @@ typedef struct spad_walk_access {
     spad_rect rect;
     int64_t runs;
     int64_t stride;
-    int64_t moved; /**< bytes that are moved, of all lanes: those of the part, unless the kernel
-                        gives them apart */
+    int64_t moved; /**< bytes moved, over all lanes: the bytes of the part, unless the kernel
+                        states another number */
 } spad_walk_access;
 
 typedef struct spad_walk_completion {

@@ -7,7 +7,7 @@ the projects is imported but their @triton.jit functions and the constants they 
     PYTHONPATH=build/release/python python3 bench/triton_projects.py LIST.json [--root FOLDER] [--only WORD] [--json ROWS.json]
     PYTHONPATH=build/release/python python3 bench/triton_projects.py --beside ROWS_36.json ROWS_39.json [--chips 90 100]
 
-bench/triton_projects.json is the list of the table in docs/triton.md. A list has objects:
+bench/triton_projects.json is the list of the table in docs/results/triton.md. A list has objects:
 
     project     the folder of the checkout, in --root; its last part is the name in the table
     commit      of the checkout, for the table

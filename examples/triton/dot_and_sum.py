@@ -7,7 +7,7 @@ it stays under way, and the copy for the slot that it reads is issued in the sam
     python3 dot_and_sum.py            # what spad says (needs spad and triton); on a GPU of compute capability 9.0 also
                                       # how many results are wrong (needs torch)
     python3 dot_and_sum.py DIRECTORY  # also writes the TTGIR of each case
-    python3 dot_and_sum.py --tiles    # other tiles, with and without the sum, and a table: docs/triton.md
+    python3 dot_and_sum.py --tiles    # other tiles, with and without the sum, and a table: docs/results/triton.md
 
 Each stage count has three cases: as compiled, and two that mend it: a wait for each product, one slot more for x.
 """

@@ -11,7 +11,7 @@ import spad.ascend
 from spad import cubie, nki
 
 PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "triton.md",
-         "ascend.md", "cubie.md", "compilers.md", "sweep.md")
+         "triton-reference.md", "planner.md", "ascend.md", "cubie.md", "compilers.md", "sweep.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 

@@ -15,17 +15,6 @@
 #include "base/compare.h"
 #include "base/hash.h"
 
-static bool have_same_accesses(const spad_kernel *kernel, const spad_statement *a,
-                               const spad_statement *b) {
-    if (a->access_count != b->access_count) return false;
-    for (size_t i = 0; i < a->access_count; i++) {
-        const spad_kernel_access *left = spad_kernel_get_access(kernel, a->first_access + i);
-        const spad_kernel_access *right = spad_kernel_get_access(kernel, b->first_access + i);
-        if (left->kind != right->kind) return false;
-    }
-    return true;
-}
-
 /* Are two statements the same one, in different iterations of a loop that was run, or in agents
  * that run one line of the user's program, as warps do? -1: no statement. */
 static bool are_iterations_of_one(const spad_kernel *kernel, int64_t a, int64_t b) {
@@ -38,8 +27,7 @@ static bool are_iterations_of_one(const spad_kernel *kernel, int64_t a, int64_t 
                              strcmp(one->name, other->name) == 0;
     if (one->agent != other->agent && !of_one_line) return false;
     return one->location.line > 0 && one->location.line == other->location.line &&
-           one->location.column == other->location.column && one->kind == other->kind &&
-           (of_one_line || have_same_accesses(kernel, one, other));
+           one->location.column == other->location.column && one->kind == other->kind;
 }
 
 static spad__found *find_same(const spad__run *run, spad_finding_code code, spad_severity severity,

@@ -8,8 +8,6 @@
  * each iteration of the clock the state is then a cut (cut.h), and can be compared
  * with later ones.
  */
-#include <stdlib.h>
-
 #include "base/assert.h"
 #include "base/checked.h"
 #include "check/live_ranges.h"
@@ -19,7 +17,6 @@
 /* What happens next: the clock reaches an event, an event starts, or both at once. */
 typedef struct turn {
     int32_t clock;
-    int32_t rank;
     int32_t event;
     bool moves_clock;
     bool starts;
@@ -135,13 +132,6 @@ static spad_status replay_event(replay *r, const spad__event *event, spad_error 
     return spad__liveness_event(r->live, &as_walked, r->values, error);
 }
 
-static int compare_turns(const void *left, const void *right) {
-    const turn *a = left;
-    const turn *b = right;
-    if (a->clock != b->clock) return a->clock < b->clock ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
 static spad_status replay_turns(replay *r, const turn *turns, size_t count, spad_error *error) {
     enum { TURNS_A_LOOK = 1024 }; /* at the clock */
     spad_status status = SPAD_OK;
@@ -164,39 +154,37 @@ static spad_status replay_turns(replay *r, const turn *turns, size_t count, spad
     return status;
 }
 
-/* An operation on a unit is issued, and starts later. */
-static size_t list_turns_of(const replay *r, size_t event, turn *turns) {
+/* The turn of a point; false: it has none. An operation on a unit is issued, and starts later. */
+static bool turn_of(const replay *r, int32_t point, turn *out) {
     const spad__order *order = r->order;
-    const int32_t step = order->graph.step[event];
-    const int32_t start = spad__event_graph_first(&order->graph, (int32_t)event);
-    const bool moves = order->events.items.items[event].agent == r->cut.agent;
-    size_t count = 0;
-    if (moves || step == start) {
-        turns[count++] = (turn){.clock = r->cut.clock[step],
-                                .rank = order->rank[step],
-                                .event = (int32_t)event,
-                                .moves_clock = moves,
-                                .starts = step == start};
-    }
-    if (step != start) {
-        turns[count++] = (turn){.clock = r->cut.clock[start],
-                                .rank = order->rank[start],
-                                .event = (int32_t)event,
-                                .starts = true};
-    }
-    return count;
+    const int32_t event = order->graph.points.items[point].event;
+    if (event < 0) return false;
+    const int32_t agent = order->events.items.items[event].agent;
+    if (!spad__cut_has(&r->cut, (size_t)agent)) return false;
+    *out = (turn){
+        .clock = r->cut.clock[point],
+        .event = event,
+        .moves_clock = agent == r->cut.agent && point == order->graph.step[event],
+        .starts = point == spad__event_graph_first(&order->graph, event),
+    };
+    return out->moves_clock || out->starts;
 }
 
-static size_t list_turns(const replay *r, turn *turns) {
-    const spad__events *events = &r->order->events;
+/* Turns by their clock, and those of one clock in the order of the run: sorted by counting.
+ * next: one number per point, and two more, which are 0. O(points) */
+static size_t list_turns(const replay *r, turn *turns, size_t *next) {
+    const spad__executor *executor = &r->order->executor;
+    turn one;
     size_t count = 0;
-    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
-        if (!spad__cut_has(&r->cut, agent)) continue;
-        for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
-            count += list_turns_of(r, i, turns + count);
-        }
+    for (int32_t i = 0; i < executor->happened; i++) {
+        if (!turn_of(r, executor->order[i], &one)) continue;
+        next[one.clock + 1]++;
+        count++;
     }
-    qsort(turns, count, sizeof *turns, compare_turns);
+    for (size_t i = 1; i < r->order->graph.points.count + 2; i++) next[i] += next[i - 1];
+    for (int32_t i = 0; i < executor->happened; i++) {
+        if (turn_of(r, executor->order[i], &one)) turns[next[one.clock]++] = one;
+    }
     return count;
 }
 
@@ -228,8 +216,8 @@ static spad_status read_outputs(replay *r, spad_error *error) {
     return status;
 }
 
-static spad_status replay_in_order(replay *r, turn *turns, spad_error *error) {
-    spad_status status = replay_turns(r, turns, list_turns(r, turns), error);
+static spad_status replay_in_order(replay *r, const turn *turns, size_t count, spad_error *error) {
+    spad_status status = replay_turns(r, turns, count, error);
     if (r->late) r->order->run->gap = spad__time_is_up; /* also of a second replay */
     if (r->late || r->cut.sets != NULL || status != SPAD_OK) return status; /* states alone count */
     status = read_outputs(r, error);
@@ -256,6 +244,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, clock_choice 
         .cut = {.order = order, .agent = choice.agent, .sets = choice.sets, .owner = choice.owner},
         .storage = {.events = &order->events}};
     const size_t turns = count_turns(&r);
+    const size_t points = order->graph.points.count + 2;
     const int32_t point = order->graph.step[order->events.firsts.items[choice.agent]];
     const int32_t chain = order->execution_order.chain[point];
     spad_status status = spad__happens_before_run(&order->execution_order, chain, error);
@@ -263,7 +252,9 @@ static spad_status replay_with(spad__order *order, spad__run *run, clock_choice 
     r.cut.clock = order->execution_order.clocks[chain];
     int64_t *tables = spad__new_array(host, loops, 4 * sizeof *tables);
     turn *list = spad__new_array(host, turns, sizeof *list);
-    status = tables != NULL && list != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    size_t *next = spad__new_array(host, points, sizeof *next);
+    const bool fine = tables != NULL && list != NULL && next != NULL;
+    status = fine ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK)
         status = spad__mbarrier_storage_list(&r.storage, &order->events, run, error);
     if (status == SPAD_OK) status = spad__liveness_create(&r.live, run, error);
@@ -272,12 +263,13 @@ static spad_status replay_with(spad__order *order, spad__run *run, clock_choice 
         r.open = tables + loops;
         r.at = tables + 2 * loops;
         r.around = tables + 3 * loops;
-        status = replay_in_order(&r, list, error);
+        status = replay_in_order(&r, list, list_turns(&r, list, next), error);
     }
     spad__liveness_destroy(r.live);
     spad__mbarrier_storage_free(&r.storage);
     spad__free(host, tables, 4 * loops * sizeof *tables);
     spad__free(host, list, turns * sizeof *list);
+    spad__free(host, next, points * sizeof *next);
     return status;
 }
 
@@ -437,21 +429,6 @@ static spad_status try_agent_sets(clock_search *c, spad_error *error) {
 
 /* ---- all --------------------------------------------------------------------------- */
 
-/* Has every run of a growing loop an iteration that may be repeated, as far as conditions say? Runs
- * without events in this shape are not watched: their conditions must keep them so. */
-static bool may_all_repeat(const spad__watch *watch, const spad_kernel *kernel) {
-    const spad__induction *induction = watch->induction;
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
-        const spad__window *window = &watch->windows[i];
-        if (induction->extra[i] == 0) continue;
-        const int64_t length =
-            induction->cut_loops != NULL ? induction->keep : loop->end.value - loop->begin.value;
-        if (spad__min(length, window->fixed) - induction->extra[i] < window->steady) return false;
-    }
-    return true;
-}
-
 static bool is_any_open(const clock_search *c) {
     for (size_t i = 0; i < count_watches(c); i++) {
         if (!c->done[i]) return true;
@@ -480,7 +457,8 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     c.again.check = &rest;
     for (size_t i = 0; i < count_watches(&c); i++) {
         const spad__watch *watch = &watches->items[i];
-        c.open[i] = !watch->failed && (watch->ended || may_all_repeat(watch, order->run->kernel));
+        /* runs without events are not watched: their conditions must keep them so */
+        c.open[i] = !watch->failed && spad__watch_may_repeat(watch, order->run->kernel);
         c.repeats[i] = c.open[i] && watches->items[i].ended;
         c.done[i] = !c.open[i] || c.repeats[i];
         if (c.done[i] || status != SPAD_OK) continue;

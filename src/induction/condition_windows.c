@@ -10,6 +10,21 @@
 /* Marks a loop without conditions, which is passed by: its window is all of it. */
 enum { NO_CONDITIONS = -1 };
 
+/* What a walk remembers of a comparison: how left - right changes when the parameter grows alone,
+ * and when a loop moves on with it, does not depend on where loops stand. */
+typedef struct known_comparison {
+    const spad_comparison *of; /* NULL: none */
+    int64_t step;              /* of the walk, where left - right is `value` */
+    bool evaluated;            /* false: beyond 64 bits */
+    int64_t value;
+    bool looked[2];
+    bool even[2]; /* false: it does not change by an affine sum */
+    spad__affine change[2];
+} known_comparison;
+
+/* Comparisons that are remembered; those of a kernel are rarely more. */
+enum { KNOWN_COMPARISONS = 16 };
+
 typedef struct condition_walk {
     const spad__induction *induction;
     const spad_kernel *kernel;
@@ -21,30 +36,54 @@ typedef struct condition_walk {
     size_t joined_count;
     bool broke; /* a run of a growing loop ended with a break */
     bool ran;   /* one ran to its end */
+    int64_t step;
+    known_comparison known[KNOWN_COMPARISONS];
 } condition_walk;
 
 /* How an iteration of a growing loop may move: the parameter grows alone, the loop moves on with
  * it, or both any number of times, as in the iterations that a longer run has in addition. */
 typedef enum window_change { PARAM_GROWS, LOOP_MOVES, BOTH_CHANGE } window_change;
 
+/* The comparison with its value at this step of the walk. */
+static known_comparison *look_up(condition_walk *w, const spad_comparison *c) {
+    known_comparison *k = &w->known[(uintptr_t)c / sizeof *c % KNOWN_COMPARISONS];
+    if (k->of == c && k->step == w->step) return k;
+    if (k->of != c) *k = (known_comparison){.of = c};
+    k->step = w->step;
+    k->evaluated = spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
+                             spad_kernel_evaluate(w->kernel, c->right, w->values), &k->value);
+    return k;
+}
+
+/* Finds how left - right changes when the parameter grows, and the loop (-1: none) moves on. */
+static void find_change(const condition_walk *w, known_comparison *k, int64_t loop) {
+    const bool with_loop = loop >= 0;
+    spad__affine *change = &k->change[with_loop];
+    spad__affine right;
+    k->looked[with_loop] = true;
+    k->even[with_loop] =
+        spad__induction_affine(w->induction, w->kernel, k->of->left, true, loop, change) &&
+        spad__induction_affine(w->induction, w->kernel, k->of->right, true, loop, &right) &&
+        spad__affine_add(change, &right, -1);
+}
+
 /* Does a comparison keep its answer when the parameter grows, and the loop (-1: none) moves on?
  * False: it does not move evenly. */
-static bool comparison_keeps_answer(const condition_walk *w, const spad_comparison *c, int64_t loop,
+static bool comparison_keeps_answer(condition_walk *w, const spad_comparison *c, int64_t loop,
                                     bool *stays, bool *holds) {
-    spad__affine both, other;
-    int64_t left, value;
-    if (!spad__induction_affine(w->induction, w->kernel, c->left, true, loop, &both) ||
-        !spad__induction_affine(w->induction, w->kernel, c->right, true, loop, &other) ||
-        !spad__affine_add(&both, &other, -1) || !spad__affine_value(&both, w->values, &left) ||
-        !spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
-                   spad_kernel_evaluate(w->kernel, c->right, w->values), &value)) {
+    known_comparison *k = look_up(w, c);
+    const bool with_loop = loop >= 0; /* always the growing loop around the statement */
+    int64_t change;
+    if (!k->looked[with_loop]) find_change(w, k, loop);
+    if (!k->even[with_loop] || !k->evaluated ||
+        !spad__affine_value(&k->change[with_loop], w->values, &change)) {
         return false;
     }
-    *stays = spad__keeps_answer(c->relation, value, left, holds);
+    *stays = spad__keeps_answer(c->relation, k->value, change, holds);
     return true;
 }
 
-static bool comparison_keeps_under(const condition_walk *w, const spad_comparison *c, int64_t loop,
+static bool comparison_keeps_under(condition_walk *w, const spad_comparison *c, int64_t loop,
                                    window_change how, bool *stays, bool *holds) {
     bool stays_alone = true;
     if (how == BOTH_CHANGE && !comparison_keeps_answer(w, c, -1, &stays_alone, holds)) return false;
@@ -56,7 +95,7 @@ static bool comparison_keeps_under(const condition_walk *w, const spad_compariso
 /* Do all comparisons of one alternative of an if, from `*at` on, keep their answer under a change:
  * they all hold and stay, or one of them stays false. *at is the next alternative then. *holds: the
  * answer. */
-static bool alternative_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
+static bool alternative_keeps_answer(condition_walk *w, const spad_statement *s, int64_t loop,
                                      window_change how, size_t *at, bool *holds) {
     bool all_stay = true;
     bool one_stays_false = false;
@@ -76,7 +115,7 @@ static bool alternative_keeps_answer(const condition_walk *w, const spad_stateme
 }
 
 /* The same for an if: an alternative holds and stays, or none holds and all stay. */
-static bool condition_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
+static bool condition_keeps_answer(condition_walk *w, const spad_statement *s, int64_t loop,
                                    window_change how, bool *holds) {
     bool all_stay = true;
     bool one_stays_true = false;
@@ -110,6 +149,7 @@ static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t n
 static bool step_if(condition_walk *w, const spad_statement *s) {
     const int64_t loop = w->induction->inside[w->at];
     bool holds;
+    w->step++;
     const bool fixed = condition_keeps_answer(w, s, -1, PARAM_GROWS, &holds);
     if (w->joined != NULL) {
         if (!spad__windows_join_at(w->joined, w->joined_count, w->kernel, w->at, w->values)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/checked.h"
 #include "induction/recurrence.h"
 
 void spad__state_put(spad__state_out *out, int64_t number) {
@@ -60,6 +61,21 @@ static bool same_as_before(const spad__watch *watch, int64_t period) {
                   length * sizeof *watch->states.items) == 0;
 }
 
+bool spad__watch_may_repeat(const spad__watch *watch, const spad_kernel *kernel) {
+    if (watch->ended) return true;
+    const spad__induction *induction = watch->induction;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        const spad__window *window = &watch->windows[i];
+        if (induction->extra[i] == 0) continue;
+        const int64_t length =
+            induction->cut_loops != NULL ? induction->keep : loop->end.value - loop->begin.value;
+        if (spad__min(length, window->fixed) - induction->extra[i] < window->steady) return false;
+    }
+    return true;
+}
+
+/* States outside of the window are left out: no iteration there may be repeated. */
 static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_t loop,
                               int64_t iteration, spad__state_of state, spad_error *error) {
     spad__assert(watch->starts.count == (size_t)iteration); /* one state per iteration, from 0 */
@@ -70,14 +86,14 @@ static spad_status take_state(spad__watches *watches, spad__watch *watch, int64_
         return spad__fail_host_memory(error);
     }
     watch->starts.items[watch->starts.count++] = watch->states.count;
+    const spad__window window = watch->windows[loop];
+    if (iteration < window.steady || iteration > window.fixed) return SPAD_OK;
     spad_status status = state.write(state.context, watch, (size_t)induction->group[loop],
                                      iteration / period, &watch->states, error);
     if (watch->states.count > STATES_MAX) watch->failed = true;
-    if (status != SPAD_OK || iteration < period) return status;
-    const spad__window window = watch->windows[loop];
-    watch->repeats = iteration - period >= window.steady && iteration <= window.fixed &&
-                     same_as_before(watch, period);
-    return SPAD_OK;
+    watch->repeats =
+        status == SPAD_OK && iteration - period >= window.steady && same_as_before(watch, period);
+    return status;
 }
 
 spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t iteration,

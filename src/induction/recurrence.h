@@ -60,6 +60,9 @@ struct spad__watches {
     size_t count;
 };
 
+/* Has every run of a growing loop an iteration that may be repeated, as far as conditions say? */
+bool spad__watch_may_repeat(const spad__watch *watch, const spad_kernel *kernel);
+
 /* A loop begins (values: of the loops around it, per loop), is at the head of an iteration, or
  * ends. Growing loops of one parameter are not inside each other, so one is open at a time. */
 void spad__watch_begin(spad__watches *watches, int64_t loop, const int64_t *values);

@@ -186,6 +186,24 @@ static bool note_shape(spad__prover *p, const spad__shape *s, uint8_t *result) {
     return true;
 }
 
+/* Looks for a shape that is right and, as conditions show, does not repeat itself: it ends the
+ * proof, so the others need not be run. */
+static spad_status find_unrepeated(spad__prover *p, bool *found, spad_error *error) {
+    spad__shape s = {.possible = false};
+    *found = false;
+    do {
+        bool may;
+        if (p->unwatched || !is_beyond(p, &s)) continue;
+        if (p->work > p->work_most || spad__is_late(p->run)) return SPAD_OK;
+        spad_status status = spad__shape_may_repeat(p, &s, &may, error);
+        if (status == SPAD_OK && !may) status = spad__shape_try(p, &s, error);
+        if (status != SPAD_OK) return status;
+        *found = !may && s.possible && s.errors == 0 && s.gap == NULL;
+    } while (!*found && next_shape(p, &s));
+    p->all_shapes.last = s;
+    return SPAD_OK;
+}
+
 static spad_status run_all(spad__prover *p, uint8_t *results, spad_error *error) {
     spad__shape s = {.possible = false};
     size_t number = 0;
@@ -209,7 +227,10 @@ static spad_status try_all_shapes(spad__prover *p, spad_error *error) {
     p->all = true;
     uint8_t *results = spad__new_array(&p->host, (size_t)count, sizeof *results);
     if (results == NULL) return spad__fail_host_memory(error);
-    spad_status status = run_all(p, results, error);
+    bool unrepeated;
+    spad_status status = find_unrepeated(p, &unrepeated, error);
+    if (unrepeated) p->all_shapes.outcome = SPAD__NO_REPEAT;
+    if (status == SPAD_OK && !unrepeated) status = run_all(p, results, error);
     if (status == SPAD_OK && p->all_shapes.outcome == SPAD__ALL_RIGHT) {
         find_ranges(p, results);
         if (p->all_shapes.hole) p->all_shapes.outcome = SPAD__ONE_WRONG;

@@ -409,16 +409,27 @@ static spad_status is_short(const spad__prover *p, bool *result, spad_error *err
     return spad__attempted(status, error);
 }
 
+/* A given shape that is short is run before the search for a proof: where it is wrong, none is
+ * needed. */
+static spad_status run_short(spad__prover *p, spad_error *error) {
+    spad_status status = is_short(p, &p->given_run, error);
+    if (status == SPAD_OK && p->given_run) status = run_given(p, &p->given, error);
+    p->work = 0;
+    return status;
+}
+
 static spad_status check_requested_shape(spad__prover *p, spad_error *error) {
     spad__shape s;
-    bool given = true;
     bool right = false;
     bool instead = false;
     spad_status status = SPAD_OK;
-    if (choose_representative(p, 0, &s)) status = is_short(p, &given, error);
-    if (status == SPAD_OK) {
-        status =
-            given ? run_given(p, &s, error) : check_large_shape(p, &s, &right, &instead, error);
+    const bool small = !choose_representative(p, 0, &s);
+    if (p->given_run) {
+        s = p->given;
+    } else if (small) {
+        status = run_given(p, &s, error);
+    } else {
+        status = check_large_shape(p, &s, &right, &instead, error);
     }
     const bool fine = status == SPAD_OK && p->run->check->counts.errors == 0;
     bool nested = false;
@@ -589,7 +600,10 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
     p->host = run->check->host;
     p->values = spad__new_array(&p->host, loops, sizeof *p->values);
     spad_status status = p->values != NULL ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK && !run->options->one_shape) status = find_proof_in_time(p, error);
+    if (status == SPAD_OK) status = run_short(p, error);
+    if (status == SPAD_OK && !run->options->one_shape && run->check->counts.errors == 0) {
+        status = find_proof_in_time(p, error);
+    }
     if (status == SPAD_OK) status = check_requested_shape(p, error);
     if (status == SPAD_OK) weaken_verdict(p);
     if (status == SPAD_OK && run->check->counts.errors == 0) status = spad__try_sizes(p, error);

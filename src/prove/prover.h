@@ -92,7 +92,9 @@ typedef struct spad__cut_iterations {
 enum { SPAD__JOINT_WORK_MAX = 16000000 };
 
 typedef struct spad__prover {
-    spad__run *run; /* of the given shape; its check gets the findings */
+    spad__run *run;    /* of the given shape; its check gets the findings */
+    bool given_run;    /* the given shape is short, and was run first */
+    spad__shape given; /* how that went */
     const spad_kernel *kernel;
     spad_host host;
     spad__trip trips[SPAD__TRIPS_MAX];
@@ -110,8 +112,9 @@ typedef struct spad__prover {
     bool needed;                          /* shapes are run whatever they cost */
     bool exhausted;                       /* a shape was not run because of that */
     bool unwatched;                       /* it is known that runs repeat themselves */
-    bool unsettled; /* small shapes do not show what the given one leaves out */
-    bool all;       /* shapes are run for all of them: warnings count, too */
+    const spad__trip *asked; /* shapes are run to see whether this one repeats itself; NULL: none */
+    bool unsettled;          /* small shapes do not show what the given one leaves out */
+    bool all;                /* shapes are run for all of them: warnings count, too */
     spad__warned warned[SPAD__WARNED_MAX];
     size_t warned_count;
     char refusal[SPAD_MESSAGE_MAX]; /* why the last shape that has no kernel has none */
@@ -145,6 +148,11 @@ int64_t spad__shape_work(const spad_kernel *kernel);
 
 /* The gap of a shape that would be too much work. */
 extern const char spad__too_much_work[];
+
+/* False: conditions alone show, without a run, that a shape which stands for larger ones does not
+ * repeat itself. */
+spad_status spad__shape_may_repeat(spad__prover *p, const spad__shape *s, bool *may,
+                                   spad_error *error);
 
 /* Runs a shape, unless it is too much work; its findings are only counted. */
 spad_status spad__shape_try(spad__prover *p, spad__shape *s, spad_error *error);

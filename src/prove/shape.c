@@ -84,6 +84,11 @@ static bool stands_for_larger(const spad__prover *p, const spad__shape *s, size_
     return p->all ? s->values[number] >= t->repeats : p->needed && s->values[number] != t->given;
 }
 
+/* Does it count whether the run of a shape repeats itself with a trip count? */
+static bool is_watched(const spad__prover *p, const spad__shape *s, size_t number) {
+    return !p->unwatched && (p->asked == &p->trips[number] || stands_for_larger(p, s, number));
+}
+
 /* Conditions that several trip counts decide, where the shape stands for larger values of them. */
 static spad_status join_windows(spad__prover *p, const spad__shape *s, spad__watches *watches,
                                 spad_error *error) {
@@ -110,6 +115,23 @@ static spad_status join_windows(spad__prover *p, const spad__shape *s, spad__wat
     return SPAD_OK;
 }
 
+static spad_status watch_trip(spad__prover *p, spad__watch *watch, bool watched, size_t number,
+                              const spad_kernel *kernel, spad_error *error) {
+    watch->induction = &p->trips[number].induction;
+    watch->failed = !watched;
+    if (!watched) return SPAD_OK;
+    if (p->joint) {
+        const spad_status status = use_own_induction(p, watch, kernel, error);
+        if (status != SPAD_OK) return status;
+    }
+    watch->windows =
+        spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
+    if (watch->windows == NULL) return spad__fail_host_memory(error);
+    watch->failed = !is_usable(p, watch, number) || !runs_each_period(watch->induction, kernel) ||
+                    !find_windows(p, watch, kernel);
+    return SPAD_OK;
+}
+
 static spad_status prepare_watches(spad__prover *p, const spad__shape *s, spad__watches *watches,
                                    const spad_kernel *kernel, spad_error *error) {
     watches->host = p->host;
@@ -123,18 +145,9 @@ static spad_status prepare_watches(spad__prover *p, const spad__shape *s, spad__
         if (status != SPAD_OK) return status;
     }
     for (size_t i = 0; i < p->count; i++) {
-        spad__watch *watch = &watches->items[i];
-        watch->induction = &p->trips[i].induction;
-        if (p->joint && !p->unwatched) {
-            const spad_status status = use_own_induction(p, watch, kernel, error);
-            if (status != SPAD_OK) return status;
-        }
-        watch->windows =
-            spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
-        if (watch->windows == NULL) return spad__fail_host_memory(error);
-        watch->failed = p->unwatched || !is_usable(p, watch, i) ||
-                        !runs_each_period(watch->induction, kernel) ||
-                        !find_windows(p, watch, kernel);
+        const spad_status status =
+            watch_trip(p, &watches->items[i], is_watched(p, s, i), i, kernel, error);
+        if (status != SPAD_OK) return status;
     }
     return join_windows(p, s, watches, error);
 }
@@ -177,6 +190,19 @@ int64_t spad__shape_work(const spad_kernel *kernel) {
     return events * (spad_kernel_is_implicit(kernel) ? 1 : WORK_OF_ORDER);
 }
 
+/* Is it known before the run that the trip count that is asked about does not repeat itself? */
+static bool is_answered(const spad__prover *p, const spad__watches *watches) {
+    return p->asked != NULL && watches->items[p->asked - p->trips].failed;
+}
+
+static spad_status run_passes(spad__run *run, spad_error *error) {
+    spad_status status = spad__check_rules(run, error);
+    if (status == SPAD_OK) status = spad__check_lifetimes(run, error);
+    if (status == SPAD_OK) status = spad__check_order(run, error);
+    if (status == SPAD_OK) status = spad__repair_rings(run, error);
+    return status;
+}
+
 spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *kernel,
                             spad_check *check, const char *about, spad_error *error) {
     spad__watches watches = {0};
@@ -193,10 +219,7 @@ spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *
     p->unwatched = unwatched || run.shown; /* what is shown is no part of a proof */
     spad_status status = prepare_watches(p, s, &watches, kernel, error);
     p->unwatched = unwatched;
-    if (status == SPAD_OK) status = spad__check_rules(&run, error);
-    if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
-    if (status == SPAD_OK) status = spad__check_order(&run, error);
-    if (status == SPAD_OK) status = spad__repair_rings(&run, error);
+    if (status == SPAD_OK && !is_answered(p, &watches)) status = run_passes(&run, error);
     if (status == SPAD_OK) keep_result(p, s, &run, &watches);
     check->counts.runs++;
     const bool order = !spad_kernel_is_implicit(kernel);
@@ -254,6 +277,25 @@ void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, 
         used = spad__append(field, size, used, "%s%.64s = %lld", i > 0 ? ", " : "",
                             spad_kernel_get_param(p->kernel, param)->name, (long long)s->values[i]);
     }
+}
+
+spad_status spad__shape_may_repeat(spad__prover *p, const spad__shape *s, bool *may,
+                                   spad_error *error) {
+    spad__watches watches = {0};
+    spad_kernel *kernel;
+    spad_status status = build_shape(p, s, &kernel, NULL, error);
+    *may = true;
+    if (status != SPAD_OK || kernel == NULL) return status;
+    status = prepare_watches(p, s, &watches, kernel, error);
+    for (size_t i = 0; i < p->count && status == SPAD_OK; i++) {
+        const spad__watch *watch = &watches.items[i];
+        if (!is_watched(p, s, i)) continue;
+        const bool ordered = !spad_kernel_is_implicit(kernel);
+        *may = *may && !watch->failed && (!ordered || spad__watch_may_repeat(watch, kernel));
+    }
+    free_watches(p, &watches);
+    spad_kernel_destroy(kernel);
+    return status;
 }
 
 /* Keeps warnings about what a kernel computes. */

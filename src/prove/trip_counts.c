@@ -110,7 +110,9 @@ static spad_status try_repeat_at(spad__prover *p, size_t number, int64_t value, 
         s.values[i] = others > 0 ? others : spad__trip_small(&p->trips[i]);
     }
     s.values[number] = value;
+    p->asked = &p->trips[number];
     const spad_status status = spad__shape_try(p, &s, error);
+    p->asked = NULL;
     *none = status == SPAD_OK && !s.possible;
     *repeats = status == SPAD_OK && s.possible && s.gap == NULL && s.repeats[number];
     return status;

@@ -474,7 +474,7 @@ static void long_loops(void **state) {
          "for i in 0..N { if i < M { dma s reads x writes o[i] } }\n"
          "for i in 0..M { dma s reads x writes o[N + i] }\n",
          SPAD_VERDICT_PROVED_SHAPE,
-         "with N = 9, M = 9 it does not return to the same state; N = 8999, 9001, 9002 are right, "
+         "with N = 10, M = 9 it does not return to the same state; N = 8999, 9001, 9002 are right, "
          "too; no other M could be tried",
          ""},
         {"kernel k on trn2\n"

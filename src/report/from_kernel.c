@@ -550,7 +550,11 @@ static spad_status check_layout(spad_report *report, const spad_layout *layout, 
 
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
-    return spad__report_add_placing(report, layout, NULL, error);
+    const spad__mark before = spad__report_mark(report);
+    spad_status status = spad__report_take_program(report, spad_layout_get_kernel(layout), error);
+    if (status == SPAD_OK) status = spad__report_add_placing(report, layout, NULL, error);
+    if (status != SPAD_OK) spad__report_restore(report, before);
+    return status;
 }
 
 spad_status spad__report_add_placing(spad_report *report, const spad_layout *layout,
@@ -572,6 +576,7 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     if (sim != NULL)
         status = spad__match_kernels("layout", kernel, "simulation", sim->kernel, error);
     if (status == SPAD_OK) status = check_layout(report, layout, error);
+    if (status == SPAD_OK) status = spad__report_take_program(report, kernel, error);
     if (status != SPAD_OK) {
         spad__report_restore(report, before);
         return status;

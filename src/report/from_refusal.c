@@ -63,7 +63,8 @@ spad_status spad__report_add_refusal(spad_report *report, const spad_kernel *ker
     const spad_kernel_tensor *tensor = refused_tensor(kernel, failure);
     if (failure->code != SPAD_ERR_NO_FIT || tensor == NULL) return SPAD_OK;
     spad_trace *trace;
-    spad_status status = spad_trace_create(&trace, kernel->target, &report->host, error);
+    spad_status status = spad__report_take_program(report, kernel, error);
+    if (status == SPAD_OK) status = spad_trace_create(&trace, kernel->target, &report->host, error);
     if (status != SPAD_OK) return status;
     status = walk_to_refusal(trace, report, kernel, error);
     if (status == SPAD_OK) status = add_held(report, trace, error);

@@ -3,10 +3,9 @@
  * A report as one HTML file: the page (page.html, page.css and page_*.js, turned into
  * arrays when the library is built) with the data in a script element of its own.
  *
- * Data are a table of different strings and columns of numbers, one per property. A column is bytes
- * in an element that all share: numbers divided by what divides them all, as they are or as
- * differences from row to row, whichever is shorter, seven bits a byte. That element and what is
- * long are packed (deflate.c), so that 10^5 boxes are about 1.5 MB. The page reads
+ * Data are a table of different strings and columns of numbers, one per property (columns.h), in an
+ * element that all share. That element and what is long are packed (deflate.c), so that 10^5 boxes
+ * are about 1.5 MB. The page reads
  * the strings and shows them as text. Of the user, only the title and the names in witnesses
  * (witness_svg.c) stand in the markup itself, where they are escaped.
  */
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "report/columns.h"
 #include "report/deflate.h"
 #include "report/html.h"
 #include "report/page.h"
@@ -53,23 +53,11 @@ static void write_string_entry(spad__out *out, const void *context, size_t i) {
     spad__out_script_string(out, strings->names.items[i].text);
 }
 
-/* ---- numbers ----------------------------------------------------------------------- */
-
-static void html_number(spad__out *out, int64_t value) {
-    char digits[24];
-    char *at = digits + sizeof digits;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do {
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (value < 0) *--at = '-';
-    spad__out_bytes(out, at, (size_t)(digits + sizeof digits - at));
-}
+/* ---- keys --------------------------------------------------------------------------- */
 
 static void write_key_number(spad__out *out, const char *key, int64_t value) {
     spad__out_format(out, "\"%s\":", key);
-    html_number(out, value);
+    spad__write_number(out, value);
     spad__out_string(out, ",");
 }
 
@@ -77,108 +65,6 @@ static void write_key_string(spad__out *out, const char *key, const char *text) 
     spad__out_format(out, "\"%s\":", key);
     spad__out_script_string(out, text);
     spad__out_string(out, ",");
-}
-
-/* ---- columns ------------------------------------------------------------------------ */
-
-/* The JSON, and the bytes of the columns. */
-typedef struct page_out {
-    spad__out *json;
-    spad__out *columns;
-    size_t size; /* bytes of columns so far */
-} page_out;
-
-/* Row i of one column of a table. */
-typedef int64_t (*get_cell)(const void *context, size_t i, int what);
-
-typedef struct number_column {
-    get_cell get;
-    const void *context;
-    int what;
-    size_t count;
-    int64_t divisor;  /* of all of its numbers */
-    bool differences; /* from row to row, the first from 0 */
-} number_column;
-
-/* A number as a sign, which is the lowest bit, and how far it is from 0 (a negative one: from -1).
- */
-static uint64_t signed_bits(int64_t value) {
-    return value < 0 ? ~((uint64_t)value << 1) : (uint64_t)value << 1;
-}
-
-static size_t bits_length(uint64_t bits) {
-    size_t length = 1;
-    while (bits >>= 7) length++;
-    return length;
-}
-
-/* Number i as it is written; `before` is the one before it. */
-static uint64_t column_bits(const number_column *column, size_t i, int64_t *before) {
-    const int64_t value = column->get(column->context, i, column->what) / column->divisor;
-    const uint64_t difference = (uint64_t)value - (uint64_t)*before;
-    *before = value;
-    return signed_bits(column->differences ? (int64_t)difference : value);
-}
-
-static size_t column_length(const number_column *column) {
-    size_t length = 0;
-    int64_t before = 0;
-    for (size_t i = 0; i < column->count; i++)
-        length += bits_length(column_bits(column, i, &before));
-    return length;
-}
-
-/* Are all numbers the same? Finds their divisor, too. */
-static bool measure_column(number_column *column) {
-    const int64_t first = column->count > 0 ? column->get(column->context, 0, column->what) : 0;
-    uint64_t divisor = 0;
-    bool same = true;
-    for (size_t i = 0; i < column->count; i++) {
-        const int64_t value = column->get(column->context, i, column->what);
-        uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-        same = same && value == first;
-        while (rest > 0 && divisor != 1) { /* Euclid */
-            const uint64_t left = divisor % rest;
-            divisor = rest;
-            rest = left;
-        }
-    }
-    column->divisor = divisor > 0 && divisor <= INT64_MAX ? (int64_t)divisor : 1;
-    return same;
-}
-
-static void write_bits(page_out *out, uint64_t bits) {
-    if (out->json->failed) return;
-    char bytes[10];
-    size_t length = 0;
-    do {
-        bytes[length++] = (char)((bits & 127) | (bits > 127 ? 128 : 0));
-        bits >>= 7;
-    } while (bits > 0);
-    spad__out_bytes(out->columns, bytes, length);
-    out->size += length;
-}
-
-/* One column: a number if it is the same in all rows, else [where its bytes begin, divisor, 1 for
- * differences]. */
-static void write_column(page_out *out, const char *name, size_t count, get_cell get,
-                         const void *context, int what) {
-    number_column column = {.get = get, .context = context, .what = what, .count = count};
-    spad__out_format(out->json, ",\"%s\":", name);
-    if (measure_column(&column)) {
-        html_number(out->json, count > 0 ? get(context, 0, what) : 0);
-        return;
-    }
-    const size_t plain = column_length(&column);
-    column.differences = true;
-    column.differences = column_length(&column) <= plain;
-    spad__out_format(out->json, "[%zu,", out->size);
-    html_number(out->json, column.divisor);
-    spad__out_string(out->json, column.differences ? ",1]" : ",0]");
-    int64_t before = 0;
-    for (size_t i = 0; i < count && !out->columns->failed; i++)
-        write_bits(out, column_bits(&column, i, &before));
-    if (out->columns->failed) out->json->failed = true; /* see make_data */
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -298,7 +184,7 @@ static void write_key_count(spad__out *out, const char *key, size_t count) {
     spad__out_format(out, "\"%s\":{\"count\":%zu", key, count);
 }
 
-static void write_view(page_out *page, const sheet *s) {
+static void write_view(spad__page_out *page, const sheet *s) {
     spad__out *out = page->json;
     const spad__picture *p = s->part->picture;
     const spad_space *space = &p->report->target->spaces[s->view->space];
@@ -321,15 +207,15 @@ static void write_view(page_out *page, const sheet *s) {
     write_key_number(out, "conflicts", facts->conflicts);
     write_key_number(out, "sampled", facts->sampled);
     write_key_count(out, "peakBoxes", s->view->peak.count);
-    write_column(page, "number", s->view->peak.count, peak_cell, s->view, 0);
+    spad__write_column(page, "number", s->view->peak.count, peak_cell, s->view, 0);
     spad__out_string(out, "},");
     write_key_count(out, "live", s->view->steps.count);
-    write_column(page, "time", s->view->steps.count, step_cell, s->view, STEP_TIME);
-    write_column(page, "bytes", s->view->steps.count, step_cell, s->view, STEP_LIVE);
+    spad__write_column(page, "time", s->view->steps.count, step_cell, s->view, STEP_TIME);
+    spad__write_column(page, "bytes", s->view->steps.count, step_cell, s->view, STEP_LIVE);
     spad__out_string(out, "},\n");
     write_key_count(out, "boxes", facts->boxes);
     for (int c = 0; c < SHEET_COLUMNS; c++) {
-        write_column(page, sheet_column_names[c], facts->boxes, box_cell, s, c);
+        spad__write_column(page, sheet_column_names[c], facts->boxes, box_cell, s, c);
     }
     spad__out_string(out, "}}");
 }
@@ -380,13 +266,13 @@ static void write_row_entry(spad__out *out, const void *context, size_t i) {
     spad__out_script_string(out, report->rows.items[i]);
 }
 
-static void write_bars(page_out *page, const texts *t) {
+static void write_bars(spad__page_out *page, const texts *t) {
     spad__out *out = page->json;
     write_key_list(out, "rows", t->report->rows.count, write_row_entry, t->report);
     spad__out_string(out, ",\n");
     write_key_count(out, "bars", t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
-        write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
+        spad__write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }
     spad__out_string(out, "},\n");
 }
@@ -394,7 +280,7 @@ static void write_bars(page_out *page, const texts *t) {
 static void write_finding_note(spad__out *out, const void *context, size_t i) {
     const spad_finding *finding = context;
     spad__out_string(out, "[");
-    html_number(out, finding->notes[i].line);
+    spad__write_number(out, finding->notes[i].line);
     spad__out_string(out, ",");
     spad__out_script_string(out, finding->notes[i].message);
     spad__out_string(out, "]");
@@ -457,7 +343,7 @@ static void write_table_row(spad__out *out, const char *first, const char *secon
     spad__out_string(out, ",");
     spad__out_script_string(out, second);
     spad__out_string(out, ",");
-    html_number(out, number);
+    spad__write_number(out, number);
     spad__out_string(out, "]");
 }
 
@@ -495,7 +381,7 @@ static void write_tables(spad__out *out, const spad_report *report) {
     }
 }
 
-static void write_report(page_out *page, const spad__page_part *part, const texts *t) {
+static void write_report(spad__page_out *page, const spad__page_part *part, const texts *t) {
     spad__out *out = page->json;
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
@@ -533,7 +419,8 @@ static void write_report(page_out *page, const spad__page_part *part, const text
     spad__out_string(out, "}");
 }
 
-static spad_status write_page_part(page_out *out, const spad__page_part *part, spad_error *error) {
+static spad_status write_page_part(spad__page_out *out, const spad__page_part *part,
+                                   spad_error *error) {
     const spad_report *report = part->picture->report;
     spad__arena arena = {.host = report->host};
     texts t = {.report = report};
@@ -548,6 +435,76 @@ static spad_status write_page_part(page_out *out, const spad__page_part *part, s
     spad__arena_free(&arena);
     spad__names_free(&t.strings);
     return fine ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* ---- the program ------------------------------------------------------------------- */
+
+typedef enum program_column {
+    SOURCE_FILE,
+    SOURCE_LINE,
+    SOURCE_CODE,
+    SOURCE_CALLER,
+    STATEMENT_LINE,
+    STATEMENT_AGENT,
+    STATEMENT_NAME,
+    STATEMENT_SOURCE,
+    USE_STATEMENT,
+    USE_TENSOR,
+    USE_KIND,
+    USE_LINE,
+    USE_COLUMN,
+    USE_WIDTH,
+    PROGRAM_COLUMNS
+} program_column;
+
+static const char *const program_names[PROGRAM_COLUMNS] = {
+    [SOURCE_FILE] = "file",     [SOURCE_LINE] = "line",        [SOURCE_CODE] = "code",
+    [SOURCE_CALLER] = "caller", [STATEMENT_LINE] = "line",     [STATEMENT_AGENT] = "agent",
+    [STATEMENT_NAME] = "name",  [STATEMENT_SOURCE] = "source", [USE_STATEMENT] = "statement",
+    [USE_TENSOR] = "tensor",    [USE_KIND] = "kind",           [USE_LINE] = "line",
+    [USE_COLUMN] = "column",    [USE_WIDTH] = "width"};
+
+static int64_t program_cell(const void *context, size_t i, int what) {
+    const spad__program *program = context;
+    switch ((program_column)what) {
+    case SOURCE_FILE: return (int64_t)program->sources.items[i].file;
+    case SOURCE_LINE: return program->sources.items[i].line;
+    case SOURCE_CODE: return (int64_t)program->sources.items[i].code;
+    case SOURCE_CALLER: return program->sources.items[i].caller;
+    case STATEMENT_LINE: return program->statements.items[i].line;
+    case STATEMENT_AGENT: return (int64_t)program->statements.items[i].agent;
+    case STATEMENT_NAME: return (int64_t)program->statements.items[i].name;
+    case STATEMENT_SOURCE: return program->statements.items[i].source;
+    case USE_STATEMENT: return (int64_t)program->uses.items[i].statement;
+    case USE_TENSOR: return (int64_t)program->uses.items[i].tensor;
+    case USE_KIND: return program->uses.items[i].kind & SPAD_ACCESS_UPDATE;
+    case USE_LINE: return program->uses.items[i].place.line;
+    case USE_COLUMN: return program->uses.items[i].place.column;
+    case USE_WIDTH: return program->uses.items[i].place.width;
+    case PROGRAM_COLUMNS: break;
+    }
+    return 0;
+}
+
+/* The columns [first, end) as a table. */
+static void write_program_table(spad__page_out *page, const spad__program *program, const char *key,
+                                size_t count, program_column first, program_column end) {
+    write_key_count(page->json, key, count);
+    for (int c = (int)first; c < (int)end; c++)
+        spad__write_column(page, program_names[c], count, program_cell, program, c);
+    spad__out_string(page->json, "},");
+}
+
+static void write_program(spad__page_out *page, const spad__program *program) {
+    spad__out_string(page->json, "{");
+    write_program_table(page, program, "sources", program->sources.count, SOURCE_FILE,
+                        STATEMENT_LINE);
+    write_program_table(page, program, "statements", program->statements.count, STATEMENT_LINE,
+                        USE_STATEMENT);
+    write_program_table(page, program, "uses", program->uses.count, USE_STATEMENT, PROGRAM_COLUMNS);
+    write_key_list(page->json, "words", program->words.names.count, write_string_entry,
+                   &program->words);
+    spad__out_string(page->json, "}");
 }
 
 /* ---- the page ---------------------------------------------------------------------- */
@@ -586,7 +543,7 @@ static void write_body(spad__out *out, const spad__page_part *parts, size_t coun
 
 /* [number of a change, the plan with it as a report] of each change whose places are known. Reports
  * that are compared have no changes, so it is known whose they are. */
-static spad_status write_alternatives(page_out *page, const spad_report *report,
+static spad_status write_alternatives(spad__page_out *page, const spad_report *report,
                                       spad_error *error) {
     spad_status status = SPAD_OK;
     bool first = true;
@@ -606,7 +563,7 @@ static spad_status write_alternatives(page_out *page, const spad_report *report,
 }
 
 /* All data as JSON and columns. */
-static spad_status write_json(page_out *page, const spad__page_part *parts, size_t count,
+static spad_status write_json(spad__page_out *page, const spad__page_part *parts, size_t count,
                               spad_error *error) {
     spad__out *out = page->json;
     spad_status status = SPAD_OK;
@@ -616,6 +573,11 @@ static spad_status write_json(page_out *page, const spad__page_part *parts, size
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         if (i > 0) spad__out_string(out, ",\n");
         status = write_page_part(page, &parts[i], error);
+    }
+    spad__out_string(out, "],\n\"programs\":[");
+    for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+        if (i > 0) spad__out_string(out, ",\n");
+        write_program(page, &parts[i].picture->report->program);
     }
     spad__out_string(out, "],\n\"with\":[");
     for (size_t i = 0; i < count && status == SPAD_OK; i++)
@@ -660,7 +622,7 @@ static spad_status make_data(page_data *data, const spad__page_part *parts, size
                              spad_error *error) {
     spad__out json;
     spad__out columns;
-    page_out page = {.json = &json, .columns = &columns};
+    spad__page_out page = {.json = &json, .columns = &columns};
     start_memo(&json, &data->json, &parts[0].picture->limit);
     start_memo(&columns, &data->columns, &parts[0].picture->limit);
     spad_status status = write_json(&page, parts, count, error);

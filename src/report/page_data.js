@@ -208,25 +208,49 @@ if (comparing) spaces.sort((a, b) => {
   return (x < 0 ? 1e9 : x) - (y < 0 ? 1e9 : y) || a.part - b.part;
 });
 const ownName = (s, i) => clean(s.report.strings[s.name[i]]) || "(unnamed)";
+// ---- the program ------------------------------------------------------------------------
+
+// What the kernel says about the lines of its source. lines: agent, source and uses of what is on each; tensors: the uses
+// of each, by stem; sources: the lines of the program that it was made from.
+function readProgram({ words, sources, statements, uses }) {
+  const s = readTable(sources), t = readTable(statements), u = readTable(uses), lines = new Map(), tensors = new Map();
+  const add = (map, key, made) => { if (!map.has(key)) map.set(key, made); return map.get(key); };
+  for (let i = 0; i < t.count; i++) add(lines, t.line[i], { agent: clean(words[t.agent[i]]), source: t.source[i], uses: [] });
+  for (let i = 0; i < u.count; i++) {
+    const by = u.statement[i], use = { tensor: words[u.tensor[i]], reads: (u.kind[i] & 1) !== 0, writes: (u.kind[i] & 2) !== 0,
+      by: words[t.name[by]], line: t.line[by], at: [u.line[i], u.column[i], u.width[i]] };
+    lines.get(use.line).uses.push(use);
+    add(tensors, stem(use.tensor), []).push(use);
+  }
+  return { lines, tensors, sources: Array.from(s.line, (line, i) => ({ line, file: words[s.file[i]], code: words[s.code[i]], caller: s.caller[i] })) };
+}
+reports.forEach((report, k) => {
+  const { statements, words } = data.programs[k];
+  let program = null;
+  Object.defineProperty(report, "program", { get: () => (program ??= readProgram(data.programs[k])) }); // when it is asked for
+  report.hasAgents = readTable(statements).agent.some((agent) => words[agent] !== "");
+});
+const agentOfLine = (report, line) => { const found = report.hasAgents && report.program.lines.get(line); return found ? found.agent : ""; };
+const sourceText = (report, line) => { report.texts ??= (report.source || "").split("\n"); return report.texts[line - 1] || ""; };
+// As it is written, where it has a place of its own in the source.
+const useText = (report, { tensor, at: [line, column, width] }) => (width > 0 && sourceText(report, line).slice(column - 1, column - 1 + width)) || tensor;
+
 // Tensors of one memory with the same name, declared on different lines: each carries the agent that declares it.
 function ownersOf(s) {
   const lines = new Map(), owners = new Map();
-  if (s.report.far || !/^\s*agent\s/m.test(s.report.source || "")) return owners;
+  if (!s.report.hasAgents) return owners;
   for (let i = 0; i < s.n; i++) {
     const key = stem(ownName(s, i));
     if (s.line[i] > 0) lines.set(key, (lines.get(key) || new Set()).add(s.line[i]));
   }
-  const source = s.report.source.split("\n");
   for (const set of lines.values()) if (set.size > 1) for (const line of set) {
-    for (let k = line - 1; k >= 0; k--) {
-      const found = /^\s*agent\s+(\w+)/.exec(source[k] || "");
-      if (found || /^\}/.test(source[k] || "")) { if (found) owners.set(line, found[1]); break; }
-    }
+    const agent = agentOfLine(s.report, line);
+    if (agent !== "") owners.set(line, agent);
   }
   return owners;
 }
 for (const s of spaces) s.owners = ownersOf(s);
-const nameOf = (s, i) => (s.owners.has(s.line[i]) ? clean(s.owners.get(s.line[i])) + " " : "") + ownName(s, i);
+const nameOf = (s, i) => (s.owners.has(s.line[i]) ? s.owners.get(s.line[i]) + " " : "") + ownName(s, i);
 const formOf = (s, i) => clean(s.report.strings[s.form[i]]);
 const placed = (s, i) => (s.open[i] & 2) === 0;
 const inLane = (s, i) => s.only < 0 || !placed(s, i) || (s.lane[i] <= s.only && s.only < s.lane[i] + s.lanes[i]);

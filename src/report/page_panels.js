@@ -90,60 +90,31 @@ function factsList(rows) {
   for (const [key, value] of rows) list.append(element("dt", {}, key), element("dd", {}, value));
   return list;
 }
-// The program that a kernel was made from: `source 4 "a.py" 12 from 2 "code"` in the text, and `from 4` at the end of
-// a statement. The user's own line comes first, then the calls that led to it.
-function sourcesOf(report) {
-  if (report.origins) return report.origins;
-  const lines = (report.source || "").split("\n"), table = [];
-  for (const line of lines) {
-    const found = /^source (\d+) ("(?:[^"\\]|\\.)*") (\d+)(?: from (\d+))?(?: ("(?:[^"\\]|\\.)*"))?/.exec(line);
-    if (found) table[Number(found[1])] = { file: JSON.parse(found[2]), line: found[3], caller: found[4], code: found[5] ? JSON.parse(found[5]) : "" };
-  }
-  report.origins = { lines, table };
-  return report.origins;
-}
+// The program that a kernel was made from: the user's own line comes first, then the calls that led to it.
 function originRows(report, line) {
-  const { lines, table } = sourcesOf(report);
-  const found = table.length > 0 && /\bfrom (\d+)\s*$/.exec((lines[line - 1] || "").replace(/#.*$/, ""));
-  const rows = [];
-  for (let at = found ? table[Number(found[1])] : undefined, deep = 0; at && deep < 16; at = table[at.caller], deep++) {
-    rows.push([deep ? "called at" : "from", clean(at.file.replace(/^.*\//, "") + ":" + at.line)]);
-    if (at.code) rows.push(["", shorten(clean(at.code), 200)]);
+  const { lines, sources } = report.program, rows = [];
+  for (let at = lines.has(line) ? lines.get(line).source : -1, deep = 0; at >= 0 && deep < 16; at = sources[at].caller, deep++) {
+    rows.push([deep ? "called at" : "from", clean(sources[at].file.replace(/^.*\//, "") + ":" + sources[at].line)]);
+    if (sources[at].code) rows.push(["", shorten(clean(sources[at].code), 200)]);
   }
   return rows;
 }
-// Which statements of the source write and read each tensor, and what each line uses.
-const USES = /\b(reads|writes|updates)\s+([A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*(?:\s*,\s*[A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*)*)/g;
-function usesOf(report) {
-  if (report.uses) return report.uses;
-  const uses = report.uses = { tensors: new Map(), lines: new Map() };
-  sourcesOf(report).lines.forEach((text, k) => {
-    const code = text.replace(/#.*$/, ""), first = code.search(/\b(reads|writes|updates)\b/);
-    if (first < 0 || /^\s*source\b/.test(code)) return;
-    const words = code.slice(0, first).split("{").pop().trim().split(/\s+/), by = words[1] || words[0], own = { reads: [], writes: [] };
-    for (const [, verb, list] of code.matchAll(USES)) for (const item of list.match(/[A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*/g)) {
-      const key = stem(item.replace(/[\s(].*$/, "")), tensor = uses.tensors.get(key) || { reads: [], writes: [] };
-      for (const way of verb === "updates" ? ["reads", "writes"] : [verb]) { tensor[way].push([by, k + 1]); own[way].push(item); }
-      uses.tensors.set(key, tensor);
-    }
-    uses.lines.set(k + 1, own);
-  });
-  return uses;
-}
-function usersText(list) {
-  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + line + ")"))];
+function usersText(uses) {
+  const texts = [...new Set(uses.map(({ by, line }) => clean(by) + " (line " + line + ")"))];
   return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
 }
 function userRows(report, name) {
-  const uses = usesOf(report).tensors.get(stem(name)), rows = [];
-  if (uses && uses.writes.length) rows.push(["written by", usersText(uses.writes)]);
-  if (uses && uses.reads.length) rows.push(["read by", usersText(uses.reads)]);
+  const uses = report.program.tensors.get(stem(name)) || [], rows = [];
+  for (const [way, words] of [["writes", "written by"], ["reads", "read by"]]) {
+    const users = uses.filter((use) => use[way]);
+    if (users.length > 0) rows.push([words, usersText(users)]);
+  }
   return rows;
 }
 function lineRows(report, line) {
   if (!(line > 0)) return [];
-  const origin = originRows(report, line), code = (sourcesOf(report).lines[line - 1] || "").trim();
-  return [["line", String(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
+  const origin = originRows(report, line), code = sourceText(report, line).trim(), isToldThere = origin.some(([key]) => key === "");
+  return [["line", String(line)], ...(code && !isToldThere ? [["", shorten(clean(code), 200)]] : []), ...origin];
 }
 function boxCard(s, i) {
   const rows = [];
@@ -165,11 +136,14 @@ function boxCard(s, i) {
   return [element("div", { class: "name" }, shorten(nameOf(s, i), 400)), element("div", { class: "muted" }, clean(where)), factsList(rows)];
 }
 function barCard(report, bar, waits) {
-  const rows = [["on", clean(report.rows[bar[0]])]], own = usesOf(report).lines.get(bar[5]);
+  const rows = [["on", clean(report.rows[bar[0]])]], own = report.program.lines.get(bar[5]);
   rows.push(["runs", spanText(bar[1], bar[2]) + ", for " + lengthText(bar[2] - bar[1])]);
   if (bar[3] < bar[1]) rows.splice(waits ? 1 : 2, 0, ["waited", lengthText(bar[1] - bar[3]) + ", " + spanText(bar[3], bar[1]) + (bar[7] ? ", for " + clean(bar[7]) : "")]);
   if (bar[4]) rows.push(["critical", "on the critical path"]);
-  if (own) for (const way of ["reads", "writes"]) if (own[way].length) rows.push([way, shorten(clean(own[way].join(", ")), 120)]);
+  for (const way of ["reads", "writes"]) {
+    const texts = new Set((own ? own.uses : []).filter((use) => use[way]).map((use) => useText(report, use)));
+    if (texts.size > 0) rows.push([way, shorten(clean([...texts].join(", ")), 120)]);
+  }
   rows.push(...lineRows(report, bar[5]));
   const name = shorten(clean(bar[6]) || "(unnamed)", 400);
   return [element("div", { class: "name" }, (waits ? "waiting: " : "") + name), factsList(rows)];
@@ -343,7 +317,7 @@ function showChange(number) {
     const turn = (s.painted || 0) + 1; // each is drawn again
     s.own ??= { ...s, families: null, grouped: false, ...s }; // as it was read
     const report = number === null ? null : changeReports.get(number), raw = report && report.spaces.find((r) => r.name === s.title);
-    const { a0, a1, only, ...shown } = report ? readSpace({ ...s.own.report, strings: report.strings }, raw || emptied(s), 0) : s.own;
+    const { a0, a1, only, ...shown } = report ? readSpace(Object.assign(Object.create(s.own.report), { strings: report.strings }), raw || emptied(s), 0) : s.own;
     if (report) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
     s.painted = turn + 1;
     fillFacts(s);

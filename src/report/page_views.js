@@ -36,25 +36,12 @@ function stepView(step) {
 
 // ---- categories --------------------------------------------------------------------------------
 
-// The agent in whose section each line of the source is.
-function agentLines(report) {
-  if (report.agentLines) return report.agentLines;
-  const out = report.agentLines = [];
-  let agent = "";
-  if (!report.far) sourcesOf(report).lines.forEach((text, k) => {
-    const found = /^\s*agent\s+(\w+)/.exec(text);
-    if (found) agent = clean(found[1]);
-    out[k + 1] = agent;
-    if (/^\}/.test(text)) agent = "";
-  });
-  return out;
-}
-const hasAgents = reports.some((report) => agentLines(report).some((agent) => agent));
+const hasAgents = reports.some((report) => report.hasAgents);
 // Who writes a box; without a statement that does, who declares it.
 function agentOfBox(s, i) {
-  const lines = agentLines(s.report), uses = usesOf(s.report).tensors.get(stem(ownName(s, i)));
-  const own = lines[s.line[i]], writers = new Set((uses ? uses.writes : []).map(([, line]) => lines[line]).filter(Boolean));
-  return own || [...writers].sort().join(" + ") || "no agent";
+  const uses = s.report.program.tensors.get(stem(ownName(s, i))) || [];
+  const writers = new Set(uses.filter((use) => use.writes).map((use) => agentOfLine(s.report, use.line)).filter(Boolean));
+  return agentOfLine(s.report, s.line[i]) || [...writers].sort().join(" + ") || "no agent";
 }
 
 // The part of a name that all of a family have.

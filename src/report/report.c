@@ -34,6 +34,7 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     if (report == NULL) return spad__fail_host_memory(error);
     report->host = host;
     report->texts.host = host;
+    spad__names_init(&report->program.words, &report->host);
     report->limit = limit;
     report->target = target;
     report->title = copy_text(report, o.title != NULL ? o.title : target->name);
@@ -66,6 +67,8 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->changes);
     spad__array_free(&host, &report->findings);
     spad__array_free(&host, &report->witnesses);
+    spad__report_drop_program(report);
+    spad__names_free(&report->program.words);
     spad__arena_free(&report->texts);
     spad__free(&host, report, sizeof *report);
 }
@@ -325,7 +328,8 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .bound = report->bound,
                         .file = report->file,
                         .source = report->source,
-                        .origin = report->origin};
+                        .origin = report->origin,
+                        .has_program = report->program.taken};
 }
 
 void spad__report_restore(spad_report *report, spad__mark before) {
@@ -347,4 +351,5 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->file = before.file;
     report->source = before.source;
     report->origin = before.origin;
+    if (!before.has_program) spad__report_drop_program(report);
 }

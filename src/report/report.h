@@ -14,9 +14,11 @@
 
 #include "base/memory.h"
 #include "base/moment.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "finding/witness.h"
 #include "kernel/origin.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/report.h"
 
 enum { SPAD__NOTES = 16 };
@@ -48,6 +50,38 @@ typedef struct spad__report_change {
     spad_report *with; /* boxes of the plan with the change; NULL: its places are not known */
 } spad__report_change;
 
+/* The kernel as far as the page tells about its lines (from_program.c). Texts are numbers of
+ * `words`. */
+typedef struct spad__program_source {
+    size_t file;
+    size_t code;
+    int32_t line;
+    int64_t caller; /* the source of the call that led to it; -1: none */
+} spad__program_source;
+
+/* A statement that has a line in the source. */
+typedef struct spad__program_statement {
+    int32_t line;
+    size_t agent;   /* "" is the main program */
+    size_t name;    /* of an operation; else "" */
+    int64_t source; /* -1: none */
+} spad__program_statement;
+
+typedef struct spad__program_use {
+    size_t statement;
+    size_t tensor;
+    unsigned kind;       /* SPAD_ACCESS_... */
+    spad_location place; /* width 0: none of its own */
+} spad__program_use;
+
+typedef struct spad__program {
+    bool taken;
+    spad__names words;
+    SPAD_ARRAY(spad__program_source) sources;
+    SPAD_ARRAY(spad__program_statement) statements;
+    SPAD_ARRAY(spad__program_use) uses; /* by statement */
+} spad__program;
+
 struct spad_report {
     spad_host host;
     spad__arena texts;
@@ -77,7 +111,13 @@ struct spad_report {
     SPAD_ARRAY(spad__report_change) changes; /* the cheapest first */
     SPAD_ARRAY(spad_finding) findings;
     spad__witnesses witnesses;
+    spad__program program;
 };
+
+/* The program of the kernel, once. */
+spad_status spad__report_take_program(spad_report *report, const spad_kernel *kernel,
+                                      spad_error *error);
+void spad__report_drop_program(spad_report *report);
 
 /* The changes of a fit for the layout, with the buffers after each. */
 spad_status spad__report_take_fit(spad_report *report, const spad_layout *layout,
@@ -122,6 +162,7 @@ typedef struct spad__mark {
     const char *file;
     const char *source;
     spad__origin origin;
+    bool has_program;
 } spad__mark;
 
 spad__mark spad__report_mark(const spad_report *report);

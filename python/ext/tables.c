@@ -32,15 +32,13 @@ static PyObject *leaf(const spad_kernel *kernel, const spad_expr_node *node) {
     return PyUnicode_FromFormat("%lld", (long long)node->value);
 }
 
-/* An expression as the language writes it; None for none. */
-static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
+/* Nodes in postfix order as the language writes them. */
+static PyObject *written(const spad_kernel *kernel, const spad_expr_node *nodes, size_t count) {
     PyObject *stack[SPAD_EXPR_MAX] = {NULL};
     size_t depth = 0;
-    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
-    if (info.written_count == 0) Py_RETURN_NONE;
     bool fine = true;
-    for (size_t i = 0; fine && i < info.written_count; i++) {
-        const spad_expr_node *node = &info.written[i];
+    for (size_t i = 0; fine && i < count; i++) {
+        const spad_expr_node *node = &nodes[i];
         PyObject *made, *right = NULL;
         if (node->op < SPAD_EXPR_ADD) {
             made = leaf(kernel, node);
@@ -70,13 +68,36 @@ static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
     return out;
 }
 
-static PyObject *expressions(const spad_kernel *kernel, const spad_expr *list, size_t count) {
+/* An expression; None for none. */
+static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
+    if (info.written_count == 0) Py_RETURN_NONE;
+    return written(kernel, info.written, info.written_count);
+}
+
+/* What an index counts: k of "k % 3", the stage of a ring; else the index. */
+static PyObject *counted(const spad_kernel *kernel, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
+    const size_t last = info.written_count - 1;
+    const bool is_ring = info.written_count > 2 && info.written[last].op == SPAD_EXPR_MOD &&
+                         info.written[last - 1].op == SPAD_EXPR_NUMBER;
+    return is_ring ? written(kernel, info.written, last - 1) : expression(kernel, expr);
+}
+
+typedef PyObject *as_text(const spad_kernel *kernel, spad_expr expr);
+
+static PyObject *texts(const spad_kernel *kernel, const spad_expr *list, size_t count,
+                       as_text *text_of) {
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; tuple != NULL && i < count; i++) {
-        PyObject *text = expression(kernel, list[i]);
+        PyObject *text = text_of(kernel, list[i]);
         if (text == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, text) != 0) Py_CLEAR(tuple);
     }
     return tuple;
+}
+
+static PyObject *expressions(const spad_kernel *kernel, const spad_expr *list, size_t count) {
+    return texts(kernel, list, count, expression);
 }
 
 static PyObject *amounts(const spad_amounts *a) {
@@ -230,11 +251,14 @@ static PyObject *accesses(const spad_kernel *kernel, const spad_statement *s) {
     for (size_t i = 0; list != NULL && i < s->access_count; i++) {
         const spad_kernel_access *a = spad_kernel_get_access(kernel, s->first_access + i);
         if (!py_append(list,
-                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:z}", "kind", py_access_word(a->kind),
-                                     "tensor", py_tensor_name(kernel, a->tensor), "index",
-                                     expressions(kernel, a->index, a->index_count), "ranges",
+                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N,s:z,s:i,s:i,s:i}", "kind",
+                                     py_access_word(a->kind), "tensor",
+                                     py_tensor_name(kernel, a->tensor), "index",
+                                     expressions(kernel, a->index, a->index_count), "counts",
+                                     texts(kernel, a->index, a->index_count, counted), "ranges",
                                      ranges(kernel, a), "moves", expression(kernel, a->moves),
-                                     "spread", a->spread)))
+                                     "spread", a->spread, "line", (int)a->location.line, "column",
+                                     (int)a->location.column, "width", (int)a->location.width)))
             Py_CLEAR(list);
     }
     return list;

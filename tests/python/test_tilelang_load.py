@@ -1094,17 +1094,17 @@ STORES = {"body": [["for", "i", 0, 64, "unroll", [["store", "C", ["ramp", "i", 1
 def test_a_warpgroup_is_one_agent():
     from spad.tilelang._grid import text_of
 
-    text = text_of(WARPGROUP, STORES, None, {"A": (2, 2, (1, 2))}, 54)
+    text = text_of(spad.Kernel.parse(WARPGROUP), STORES, None, {"A": (2, 2, (1, 2))}, 54, {"A_4096B": "A"})
     spad.Kernel.parse(text)
     assert text.count("agent ") == 1 and "agent warp_0 of 128 threads registers 240 {" in text
     assert "sync bar_0 by 128" in text and "cost 512 cycles latency 54 cycles" in text
-    assert "tensor A_4096B : global u8 [2] (16384) input reused 2 near 2 cached 1 of 2 pieces 16" in text
+    assert "tensor A_4096B : global uint8 [2] (16384) input reused 2 near 2 cached 1 of 2 pieces 16" in text
     assert "cpasync load reads A_4096B[k % 2] writes a(0..4096) in loads" in text
     assert "tensor results : global u8 (32768) output pieces 4" in text  # 64 stores of 4 bytes, 128 threads
     assert "    simt store reads acc[0] writes results" in text and "simt copies cost 68 cycles latency 211 cycles" in text
     # warps that differ stay agents of their own
-    other = text_of(WARPGROUP.replace("wait mmas pending 0", "wait mmas pending 1", 1), STORES, None, {}, None)
-    assert other.count("agent ") == 4 and "tensor A_4096B : global u8 (4096) input pieces 16" not in other
+    other = text_of(spad.Kernel.parse(WARPGROUP.replace("wait mmas pending 0", "wait mmas pending 1", 1)), STORES, None, {}, None, {})
+    assert other.count("agent ") == 4 and "tensor A_4096B : global uint8 (4096) input\n" in other
     assert "cost 128 cycles\n" in other
 
 
@@ -1112,7 +1112,7 @@ def test_copies_of_threads_take_time():
     from spad.tilelang import _grid as grid
 
     kernel = T.load(TREES / "gemm_sm_80.json")
-    text = grid.text_of(kernel.text(), kernel.tree, 168, grid.shares(kernel.tree, 132, kernel, 132, 30 << 20), 54)
+    text = grid.text_of(kernel, kernel.tree, 168, grid.shares(kernel.tree, 132, kernel, 132, 30 << 20), 54, grid.sources_of(kernel))
     assert "pieces 16" in text and "registers 168" in text
     spad.Kernel.parse(text)
 

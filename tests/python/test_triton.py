@@ -458,8 +458,8 @@ def test_what_only_the_check_needs_changes_no_time():
     from spad.triton._grid import text_of
 
     plain = CHECKED.replace("    sync meet by 1\n", "").replace(" spread map1", "").replace(" spread together", "")
-    text = text_of(CHECKED, 4, None, {}, {}, {})
-    assert text == text_of(plain, 4, None, {}, {}, {})
+    text = text_of(spad.Kernel.parse(CHECKED), 4, None, {}, {}, {})
+    assert text == text_of(spad.Kernel.parse(plain), 4, None, {}, {}, {})
     assert text.count("wgmma dot_acc reads") == 4  # instructions of 32 bytes of depth
     assert "ldg load_left reads a_ptr" in text
 
@@ -528,7 +528,7 @@ def test_what_machine_code_makes_of_a_grid():
     from spad.triton._grid import text_of
 
 
-    text = text_of(MATMUL, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {})
+    text = text_of(spad.Kernel.parse(MATMUL), 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {})
     lines = [line.strip() for line in text.split("\n")]
     spad.Kernel.parse(text)
     # products one instruction at a time: 64 rows, 32 bytes deep
@@ -543,7 +543,7 @@ def test_what_machine_code_makes_of_a_grid():
     inside = MATMUL.replace("".join(where), "")
     for name, line in zip(("left", "right"), where):
         inside = inside.replace(f"    simt store_{name}", f"    {line}    simt store_{name}")
-    moved = [line.strip() for line in text_of(inside, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {}).split("\n")]
+    moved = [line.strip() for line in text_of(spad.Kernel.parse(inside), 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {}).split("\n")]
     at = moved.index(lines[first])
     assert moved[at:at + 4] == lines[first:first + 4] and moved[at - 2:at] == [line.strip() for line in where]
     # rows of 128 bytes: the memory brings two tiles; threads copy 16 bytes at a time
@@ -572,7 +572,7 @@ wait mmas pending 0
 def products(text):
     from spad.triton._grid import text_of
 
-    made = text_of(text, 4, 128, {}, {}, {})
+    made = text_of(spad.Kernel.parse(text), 4, 128, {}, {}, {})
     assert 'uncounted "3 operations (exp)"' in made
     spad.Kernel.parse(made).sim()
     return [line.strip() for line in made.split("\n") if line.startswith("wgmma ")]
@@ -612,11 +612,11 @@ def test_products_that_are_not_divided():
 
 
     for old, new in (("reads left, right", "reads left(0..64, ..), right"), ("(64, 128) at", "(8192) at")):
-        text = text_of(MATMUL.replace(old, new), 4, None, {}, {}, {})
+        text = text_of(spad.Kernel.parse(MATMUL.replace(old, new)), 4, None, {}, {}, {})
         assert text.count("wgmma dot_acc") == 1 and "agent" not in text
     other = MATMUL.replace("    simt store_right writes right\n", "")  # not each load goes on to shared memory
-    assert "ldg" not in text_of(other, 4, None, {}, {}, {})
-    rows = text_of(MATMUL.replace("fence shared", "simt look reads a_ptr"), 4, None, {}, {}, {})
+    assert "ldg" not in text_of(spad.Kernel.parse(other), 4, None, {}, {}, {})
+    rows = text_of(spad.Kernel.parse(MATMUL.replace("fence shared", "simt look reads a_ptr")), 4, None, {}, {}, {})
     assert "simt look reads a_ptr[0]" in rows
     spad.Kernel.parse(rows)
 
@@ -650,8 +650,8 @@ def test_the_next_tile_of_a_block(root):
     assert moves_of("", {}) == {}
     narrow = MATMUL.replace("b_ptr : global float16 (64, 128)", "b_ptr : global float16 (64, 64)")
     assert narrow != MATMUL
-    assert "b_ptr : global float16 (64, 64) input pieces 16" in text_of(narrow, 4, None, {}, {}, {"b_ptr": 64 * 4096})
-    assert "b_ptr : global float16 [2] (64, 64) input cached 1 of 2" in text_of(narrow, 4, None, {}, {}, {"b_ptr": 64})
+    assert "b_ptr : global float16 (64, 64) input pieces 16" in text_of(spad.Kernel.parse(narrow), 4, None, {}, {}, {"b_ptr": 64 * 4096})
+    assert "b_ptr : global float16 [2] (64, 64) input cached 1 of 2" in text_of(spad.Kernel.parse(narrow), 4, None, {}, {}, {"b_ptr": 64})
 
 
 def test_quotients_round_to_zero():
@@ -669,7 +669,7 @@ def test_threads_take_time(root):
 
 
     k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"M": 4096, "N": 4096, "K": 4096}, placed=False)
-    lines = [line.strip() for line in text_of(k.text(), 4, None, {}, {}, {}).split("\n")]
+    lines = [line.strip() for line in text_of(k, 4, None, {}, {}, {}).split("\n")]
     step = lines.index("simt step cost 1 cycles latency 140 cycles")
     assert lines[step - 1].startswith("wait loads pending") and lines.count(lines[step]) == 1
     assert lines.count("simt copies cost 128 cycles latency 1 cycles") == 2

@@ -11,7 +11,7 @@ from .. import _grid_text
 # Of threads for a step that copies (examples/cuda/together.cu): what the copies themselves take, which blocks do one after
 # the other, and addresses, barriers and fences, which they do side by side.
 _CYCLES_A_KIB, _STEP_CYCLES = 4.2, 211
-_WARP, _GROUP = 32, 4  # threads of a warp, warps of a warpgroup
+_WARP, _GROUP, _WARPS = 32, 4, 32  # threads of a warp, warps of a warpgroup, most warps of a block
 _SWIZZLE = re.compile(r"rasterization2D(Row|Column)\W+(\d+)")
 _BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
            "%": lambda a, b: a % b, "min": min, "max": max, "^": lambda a, b: a ^ b, "&": lambda a, b: a & b}
@@ -134,108 +134,121 @@ def stored(node, buffers, times=1):
 
 # ---- the text ---------------------------------------------------------------------------------------
 
-_SOURCES = re.compile(r"^source .*\n| from \d+$", re.MULTILINE)
-_INPUT = re.compile(r"tensor (\w+) : global (\w+) \((\d+)\) input$")
-_AGENT = re.compile(r"agent (\w+) of (\d+) threads( registers \d+)? \{$")
-_COPY = re.compile(r"(\s*)(cpasync|tma|simt) (\w+) reads (?P<tensor>\w+) writes (.*)$")
-_PRODUCT = re.compile(r"\s*wgmma \w+ .* cost \d+ cycles$")
-_RESULT = re.compile(r"    simt store reads (\w+\[\d+\])$")
 
-
-def without_sources(text):
-    """The text of a kernel without the lines of its program."""
-    return _SOURCES.sub("", text)
-
-
-def _source(name, known):
-    """The tensor of the tree that one of the text stands for: A_desc of A_desc_16384B."""
-    word = re.sub(r"_?_\d+B$", "", name)
-    return next((source for source in (word, word.rstrip("_")) if source in known), None)
+def sources_of(kernel):
+    """{tensor of the kernel: tensor of the tree that it is of}."""
+    return {name: source for (source, _), name in kernel._writer.walk.globals.items()}
 
 
 def _bytes_of_blocks(kernel, known):
     """{tensor of the tree: bytes that a block copies of it}."""
-    sizes = {}
+    sizes, sources = {}, sources_of(kernel)
     for name, bytes_ in _grid_cache.bytes_read(kernel).items():
-        source = _source(name, known)
-        if source is not None:
+        source = sources.get(name)
+        if source in known:
             sizes[source] = sizes.get(source, 0) + bytes_
     return sizes
 
 
-def _alike(line):
-    """A line without what differs between the warps of a warpgroup: which of their bytes and registers it is."""
-    line = re.sub(r" writes .*?(?= in | delivers |$)", " writes", line) if "cpasync" in line else line
-    return re.sub(r"\[\d+\]$|(?<=acc)\[\d+\]|\[\d+\](?= in )", "[]", line)
+def _alike(edited, statement):
+    """A statement without what differs between the warps of a warpgroup: which of their bytes and registers it is."""
+    texts = {}
+    for number, access in enumerate(statement.get("accesses", ())):
+        in_registers = edited.tensors[access["tensor"]]["space"] == "registers"
+        copied = statement["unit"] == "cpasync" and access["kind"] == "write"
+        texts[number] = _grid_text.access_text(access, () if in_registers else None, () if copied else None)
+    return edited.depth(statement), edited.with_accesses(statement, texts)
 
 
-def _warpgroups(text):
-    """The text with each four warps that do the same as one agent: each has a quarter of the tensor cores, so that a
-    product takes all of them the same time. Returns it with the agents that were joined."""
-    parts = re.split(r"(?m)^(?=agent warp_\d+ of 32 threads)", text)
-    out, at, joined = [parts[0]], 1, 0
-    while at < len(parts):
-        four = parts[at:at + _GROUP]
-        number = re.match(r"agent warp_(\d+)", four[0])
-        bodies = {"\n".join(map(_alike, part.split("\n")[1:])) for part in four}
-        if len(four) == _GROUP and int(number[1]) % _GROUP == 0 and len(bodies) == 1 and "wgmma" in four[0]:
-            part = four[0].replace("of 32 threads", "of 128 threads", 1)
-            part = re.sub(r"\bby 32\b", "by 128", part)
-            out.append(re.sub(r"cost (\d+) cycles", lambda m: f"cost {_GROUP * int(m[1])} cycles", part))
-            at, joined = at + _GROUP, joined + 1
-        else:
-            out.append(parts[at])
-            at += 1
-    return "".join(out), joined
+def _warpgroups(edited):
+    """The first of each four warps that do the same: they are one agent, since each has a quarter of the tensor cores, so that a
+    product takes all of them the same time. The others are left out."""
+    bodies = {}
+    for statement in edited.statements:
+        if statement["agent"] and statement["kind"] != "agent":
+            bodies.setdefault(statement["agent"], []).append(statement)
+    warps = [agent for agent in edited.rows.agents if agent["threads"] == _WARP and agent["name"] in bodies]
+    joined, firsts = [], {f"warp_{number}" for number in range(0, _WARPS, _GROUP)}
+    for at, agent in enumerate(warps):
+        four = [bodies[warp["name"]] for warp in warps[at:at + _GROUP]]
+        if agent["name"] not in firsts or len(four) < _GROUP:
+            continue
+        same = {tuple(_alike(edited, statement) for statement in body) for body in four}
+        if len(same) == 1 and any(statement["unit"] == "wgmma" for statement in four[0]):
+            joined.append(agent["name"])
+            for warp in warps[at + 1:at + _GROUP]:
+                edited.leave_out(warp)
+    return joined
 
 
-def _widened(text, joined):
-    """Tensors off chip that only joined warps read are of four times the bytes."""
-    lone = "".join(re.findall(r"(?ms)^agent warp_\d+ of 32 threads.*?^}", text))
-
-    def wider(match):
-        if re.search(rf"\breads {match[1]}\b", lone):
-            return match[0]
-        return f"tensor {match[1]} : global {match[2]} ({_GROUP * int(match[3])}) input"
-
-    return re.sub(_INPUT.pattern, wider, text, flags=re.MULTILINE) if joined else text
+def _inputs(edited, joined):
+    """{tensor: bytes} of what is copied from memory. Those of joined warps alone are of four times the bytes."""
+    left = {statement["agent"] for statement in edited.statements} - {None, ""}
+    lone = {access["tensor"] for statement in edited.statements if statement["agent"] in left and statement["agent"] not in joined
+            and not edited.is_left_out(statement) for access in statement.get("accesses", ()) if access["kind"] == "read"}
+    return {name: tensor["shape"][0] * (1 if name in lone or not joined else _GROUP) for name, tensor in edited.tensors.items()
+            if edited.is_off_chip(name) and tensor["input"] and not tensor["output"] and len(tensor["shape"]) == 1}
 
 
-def text_of(text, tree, registers, given, latency):
-    """The text of a kernel with what was found out about its grid. given: {tensor: (reused, near, cached)}."""
-    text, joined = _warpgroups(text)
-    text = _widened(text, joined)
-    buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
-    copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
-    rows, out, copied_bytes = {}, [], 0
-    each = {match[1]: int(match[3]) for match in map(_INPUT.match, text.split("\n")) if match}
-    bytes_, piece = stored(tree["body"], buffers)
-    for line, loop in _grid_text.with_loops(text.split("\n")):
-        match = _INPUT.match(line)
-        source = _source(match[1], given) if match else None
-        if source is not None:
-            *shared, cached = given[source]
-            if cached and cached[0] > 0:
-                rows[match[1]] = cached
-            line = _grid_text.tensor_line(*match.groups(), "input", shared, rows.get(match[1]), match[1] in copied)
-        agent = _AGENT.match(line)
-        if agent and bytes_ and not any(part.startswith("tensor results") for part in out):
-            out.append(f"tensor results : global u8 ({bytes_ * _WARP * (_GROUP if joined else 1)}) output pieces {piece}")
-        if agent and registers is not None and not agent[3]:
-            line = f"agent {agent[1]} of {agent[2]} threads registers {registers} {{"
-        copy = _COPY.match(line)
-        if copy and copy[4] in rows:
-            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{loop or 0} % {rows[copy[4]][1]}] writes {copy[5]}"
-        if copy and copy[2] == "cpasync":
-            copied_bytes += each.get(copy["tensor"], 0)
-        if re.match(r"\s*commit loads$", line):
-            if loop and copied_bytes > 0:
+def _is_copy(statement):
+    return (statement["kind"] == "operation" and (statement["unit"] in ("cpasync", "tma") or statement["engine"] == "simt")
+            and [access["kind"] for access in statement["accesses"][:2]] == ["read", "write"])
+
+
+def _operation(edited, statement, rows, is_joined, latency, results):
+    """The text of an operation of a grid."""
+    texts, found = {}, statement["accesses"]
+    if _is_copy(statement) and found[0]["tensor"] in rows:
+        texts[0] = _grid_text.access_text(found[0], (f"{statement['loop'] or 0} % {rows[found[0]['tensor']][1]}",))
+    text = edited.with_accesses(statement, texts)
+    if statement["unit"] == "wgmma" and statement["cost"] is not None:
+        if is_joined:
+            text = text.replace(f" cost {statement['cost']} cycles", f" cost {_GROUP * int(statement['cost'])} cycles")
+        text += f" latency {latency} cycles" if latency else ""
+    is_result = (statement["engine"] == "simt" and statement["item"] == "store" and [access["kind"] for access in found] == ["read"]
+                 and found[0]["index"] and edited.statements[statement["parent"]]["kind"] == "agent")
+    return text + (" writes results" if results and is_result else "")
+
+
+def text_of(kernel, tree, registers, given, latency, sources):
+    """The text of a kernel with what was found out about its grid. given: {tensor: (reused, near, cached)} of the tree, sources: its
+    tensor for one of the kernel."""
+    edited = _grid_text.Edited(kernel)
+    joined = _warpgroups(edited)
+    sizes = _inputs(edited, joined)
+    copied = {statement["accesses"][0]["tensor"] for statement in edited.statements
+              if _is_copy(statement) and statement["unit"] != "tma"}
+    rows = {}
+    for name, size in sizes.items():
+        if sources.get(name) in given:
+            *shared, cached = given[sources[name]]
+            rows.update({name: cached} if cached and cached[0] > 0 else {})
+            edited.replace(edited.tensors[name],
+                           _grid_text.tensor_line(edited.tensors[name], shared, rows.get(name), name in copied, (size,)))
+        elif size != edited.tensors[name]["shape"][0]:
+            edited.replace(edited.tensors[name], _grid_text.tensor_line(edited.tensors[name], shape=(size,)))
+    results, piece = stored(tree["body"], {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"})
+    copied_bytes = 0
+    for statement in edited.statements:
+        is_joined = statement["agent"] in joined
+        if statement["kind"] == "operation":
+            if statement["unit"] == "cpasync" and not edited.is_left_out(statement):
+                copied_bytes += sizes.get(statement["accesses"][0]["tensor"], 0)
+            edited.replace(statement, _operation(edited, statement, rows, is_joined, latency, results))
+        elif is_joined and statement["kind"] in ("sync", "arrive") and statement["amount"] == str(_WARP):
+            edited.replace(statement, edited.plain(statement).replace(f" by {_WARP}", f" by {_GROUP * _WARP}", 1))
+        elif statement["kind"] == "commit" and statement["item"] == "loads":
+            if statement["loop"] and copied_bytes > 0:
                 cycles = math.ceil(_CYCLES_A_KIB * copied_bytes / 1024)
-                line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency {_STEP_CYCLES} cycles"
+                edited.add(statement, f"simt copies cost {cycles} cycles latency {_STEP_CYCLES} cycles")
             copied_bytes = 0
-        if _PRODUCT.match(line) and latency:
-            line += f" latency {latency} cycles"
-        if bytes_ and _RESULT.match(line):
-            line += " writes results"
-        out.append(line)
-    return "\n".join(out)
+    agents = edited.rows.agents[1:]
+    for agent in agents:
+        own = agent["registers"] or registers
+        threads = agent["threads"] * (_GROUP if agent["name"] in joined else 1)
+        if not edited.is_left_out(agent):
+            edited.replace(agent, f"agent {agent['name']} of {threads} threads{f' registers {own}' if own else ''} {{")
+    if results and agents:
+        size = results * _WARP * (_GROUP if joined else 1)
+        edited.add(agents[0], f"tensor results : global u8 ({size}) output pieces {piece}", before=True)
+    return edited.text()

@@ -127,7 +127,7 @@ class LoadedKernel(_kernel.Kernel):
         if self._writer.walk.blocks > 1:
             raise Unsupported(f"'{self.name}': the time of a grid is not known for clusters whose blocks share memory")
         chip = target if target is not None else self.target
-        units, room, text = chip.data.get("units") or 1, _grid_cache.room_of(chip), _grid.without_sources(self.text())
+        units, room = chip.data.get("units") or 1, _grid_cache.room_of(chip)
         tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
 
         def text_of(wave):
@@ -141,7 +141,7 @@ class LoadedKernel(_kernel.Kernel):
                 shares[name] = (*both, shares.get(name, (1, 1, None))[2])
             for name, value in dict(cached or {}).items():
                 shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
-            return _grid.text_of(text, self._tree, registers, shares, tensor.get("latency_cycles"))
+            return _grid.text_of(self, self._tree, registers, shares, tensor.get("latency_cycles"), _grid.sources_of(self))
 
         def sim_of(made):
             return core.sim(_kernel.Kernel.parse(made, "<kernel of a grid>", target=chip), True, **options)

@@ -291,7 +291,7 @@ class TritonKernel(Kernel):
         moves = _grid.moves_of(self.ttgir, self.sizes)
         for name, value in dict(reused or {}).items():
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
-        made = _grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares, dict(cached or {}), moves)
+        made = _grid.text_of(self, self.info["warps"], registers or self.registers, shares, dict(cached or {}), moves)
         kernel = Kernel.parse(made, "<kernel of a grid>", target=chip)
         return core.sim(kernel, True, grid=blocks, **options)  # the bytes of a block are those of its places
 

@@ -136,168 +136,222 @@ def reuse(places, blocks):
 
 # ---- a kernel of a grid ------------------------------------------------------------------------------
 
-_GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|persistent)")
-_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
-
-
-def _clauses(match, shares, cached, pieces, rows, moves):
-    """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows. Of narrow tiles the memory
-    brings the next one where that is the next in the row, and not in the rows below."""
-    name, kind, dims, role = match.groups()
-    width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
-    hits = cached.get(name)
-    if hits is None and role == "input" and "," in dims and moves.get(name, 0) * _BYTES.get(kind, 1) in (0, width):
-        hits = _grid_text.cached_of(width)
-    if hits is not None and hits[0] > 0:
-        rows[name] = hits
-    return _grid_text.tensor_line(name, kind, dims, role, shares.get(name, (1, 1)), rows.get(name), name in pieces)
-
-
-_TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
-_CHECKED = re.compile(r" spread \w+|^\s*sync meet by 1\n", re.MULTILINE)  # what threads access, and where they meet: not for time
-_PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
-_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
-_THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
-_SHARED = re.compile(r"\s*tensor \w+ : shared ")
-_GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
 # Of threads that copy, in a step (examples/cuda/steps.cu): addresses, barriers, the issue of products; and the issue of
 # copies, 128 bytes a cycle.
 _STEP_CYCLES, _CYCLES_A_KIB = 140, 8
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
+_WARP = 32
 
 
-def _factors(names, result, shapes):
+def _runs_on(statement, unit=None):
+    """Whether it is an operation of a unit, or of the threads themselves."""
+    return statement["kind"] == "operation" and statement["unit"] == unit and (unit or statement["engine"] == "simt")
+
+
+def _kinds(statement):
+    return [access["kind"] for access in statement.get("accesses", ())]
+
+
+def _is_load(statement):
+    return statement["kind"] == "operation" and statement["item"].startswith("load") and _kinds(statement)[:1] == ["read"]
+
+
+def _is_thread_load(statement):
+    """A load of threads into registers."""
+    return (_is_load(statement) and _runs_on(statement) and _kinds(statement) == ["read", "write"]
+            and not any(access["ranges"] for access in statement["accesses"]) and not statement["accesses"][1]["index"])
+
+
+def _is_thread_store(statement, edited):
+    """A store of threads from registers to memory on chip."""
+    return (_runs_on(statement) and statement["item"].startswith("store") and _kinds(statement) == ["write"]
+            and not statement["accesses"][0]["ranges"] and not edited.is_off_chip(statement["accesses"][0]["tensor"]))
+
+
+def _rows_of(edited, cached, moves):
+    """{tensor: (tiles in the cache, tiles in a row)}. Of narrow tiles the memory brings the next one where that is the next
+    in the row, and not in the rows below."""
+    rows = {}
+    for name, tensor in edited.tensors.items():
+        if not edited.is_off_chip(name):
+            continue
+        width, hits = tensor["shape"][-1] * _grid_text.element_bytes(tensor), cached.get(name)
+        is_input = tensor["input"] and not tensor["output"] and len(tensor["shape"]) > 1
+        if hits is None and is_input and moves.get(name, 0) * _grid_text.element_bytes(tensor) in (0, width):
+            hits = _grid_text.cached_of(width)
+        if hits is not None and hits[0] > 0:
+            rows[name] = hits
+    return rows
+
+
+def _factors(tensors, names, result):
     """(whether the first operand is A, whether the first dimension of B is the depth) of a product A (m, k) times B (k, n) or (n, k),
     from the shapes of its operands in either order; a factor in registers is A. None: they are other shapes."""
-    if any(len(shapes.get(name, ((), ""))[0]) != 2 for name in (*names, result)):
+    shapes = {name: tensors[name]["shape"] for name in (*names, result)}
+    if any(len(shape) != 2 for shape in shapes.values()):
         return None
-    rows, columns = shapes[result][0]
-    for a, b in sorted(((0, 1), (1, 0)), key=lambda pair: shapes[names[pair[1]]][2] == "registers"):
-        height, depth = shapes[names[a]][0]
-        if height == rows and shapes[names[b]][0] in ((depth, columns), (columns, depth)):
-            return a == 0, shapes[names[b]][0] == (depth, columns)
+    rows, columns = shapes[result]
+    for a, b in sorted(((0, 1), (1, 0)), key=lambda pair: tensors[names[pair[1]]]["space"] == "registers"):
+        height, depth = shapes[names[a]]
+        if height == rows and shapes[names[b]] in ((depth, columns), (columns, depth)):
+            return a == 0, shapes[names[b]] == (depth, columns)
     return None
 
 
-def _instructions(line, shapes):
-    """The instructions of a product of two tiles, one line each: threads wait where too many are under way. shapes: {tensor:
-    (dimensions, element type, memory)}."""
-    match = _PRODUCT.match(line)
-    if match is None:
-        return [line]
-    space, word, left, left_at, right, right_at, verb, result, rest = match.groups()
-    factors = _factors((left, right), result, shapes)
-    if factors is None:
-        return [line]
+def _instructions(edited, statement, texts):
+    """The instructions of a product of two tiles, one line each: threads wait where too many are under way."""
+    whole = [edited.with_accesses(statement, texts)]
+    found = statement["accesses"]
+    if not _runs_on(statement, "wgmma") or _kinds(statement) not in (["read", "read", "write"], ["read", "read", "update"]):
+        return whole
+    names = [access["tensor"] for access in found]
+    factors = _factors(edited.tensors, names[:2], names[2])
+    if factors is None or statement["group"] is None or any(access["ranges"] for access in found):
+        return whole
     in_order, deep_rows = factors
-    (rows, depth), kind, _ = shapes[left if in_order else right]
-    rows_each, each = min(_ROWS, rows), max(_DEPTH // _BYTES.get(kind, 1), 1)
+    first = edited.tensors[names[0 if in_order else 1]]
+    (rows, depth), size = first["shape"], _grid_text.element_bytes(first)
+    rows_each, each = min(_ROWS, rows), max(_DEPTH // max(size, 1), 1)
     lines = []
     for k in range(0, depth, each):
         part = f"{k}..{min(k + each, depth)}"
         for m in range(0, rows, rows_each):
             block = f"{m}..{min(m + rows_each, rows)}"
-            parts = f"({block}, {part})", f"({part}, ..)" if deep_rows else f"(.., {part})"
-            of_left, of_right = parts if in_order else parts[::-1]
-            lines.append(f"{space}{word} reads {left}{left_at or ''}{of_left}, {right}{right_at or ''}{of_right} "
-                         f"{verb} {result}({block}, ..) {rest}")
+            parts = [(block, part), (part, "..") if deep_rows else ("..", part)]
+            ranges = [*(parts if in_order else reversed(parts)), (block, "..")]
+            lines.append(edited.with_accesses(statement, {
+                n: _grid_text.access_text(access, None, ranges[n]) for n, access in enumerate(found)}))
     return lines
 
 
-def _through_registers(lines):
+def _access_texts(edited, statement, rows):
+    """The accesses of an operation that change: which threads make them does not count for the time, and of tensors whose
+    tiles are partly in the cache it is said which tile it is."""
+    texts = {}
+    for number, access in enumerate(statement["accesses"]):
+        hits = rows.get(access["tensor"])
+        if hits is None:
+            index = None
+        elif number == 0 and _is_load(statement) and _kinds(statement)[1:2] == ["write"]:
+            index = (f"({_grid_text.tile_number(statement)}) % {hits[1]}",)
+        else:
+            index = ("0",)
+        if index or access["spread"]:
+            texts[number] = _grid_text.access_text(access, index)
+    return texts
+
+
+def _through_registers(edited, rows):
     """Loads into registers that go on to shared memory do not wait for each other: those in a row are issued first, and
     what follows waits for all. Tensors that are declared among them are declared before. True where there are some."""
-    out, at, found = [], 0, False
-    parts = _THREAD_LOAD, _THREAD_STORE, _SHARED
-    while at < len(lines):
-        end = at
-        while end < len(lines) and any(part.match(lines[end]) for part in parts):
-            end += 1
-        loads = [match for match in map(_THREAD_LOAD.match, lines[at:end]) if match]
-        stores = [match for match in map(_THREAD_STORE.match, lines[at:end]) if match]
-        if not loads or len(loads) != len(stores):
-            end = max(end, at + 1)
-            out += lines[at:end]
+    found, run = False, []
+    for statement in [*edited.statements, None]:
+        if statement is not None and _meets_alone(edited, statement):
+            continue
+        shared = statement is not None and statement["kind"] == "tensor" and edited.tensors[statement["item"]]["space"] == "shared"
+        if statement is not None and (shared or _is_thread_load(statement) or _is_thread_store(statement, edited)):
+            if run and run[-1]["parent"] != statement["parent"]:
+                found = _issue_first(edited, run, rows) or found
+                run = []
+            run.append(statement)
         else:
-            found = True
-            out += filter(_SHARED.match, lines[at:end])
-            out += [f"{load[1]}ldg {load[2]} writes {store[1]} in lds{load[3] or ''}" for load, store in zip(loads, stores)]
-            out += [f"{loads[0][1]}commit lds", f"{loads[0][1]}wait lds pending 0"]
-        at = end
-    return out, found
+            found = _issue_first(edited, run, rows) or found
+            run = []
+    return found
 
 
-_COPY = re.compile(r"(\s*\w+ load\w* reads )(\w+)( writes \w+)(?:\[([^\]]*)\])?( .*)?$")
-_RING = re.compile(r"(.*) % \d+$")
+def _issue_first(edited, run, rows):
+    loads = [statement for statement in run if _is_thread_load(statement)]
+    stores = [statement for statement in run if _is_thread_store(statement, edited)]
+    if not loads or len(loads) != len(stores):
+        return False
+    for statement in run:
+        edited.replace(statement)
+        if statement["kind"] == "tensor":
+            edited.add(run[0], edited.line(statement).strip(), before=True)
+    for load, store in zip(loads, stores):
+        read = _access_texts(edited, load, rows).get(0, _grid_text.access_text(load["accesses"][0]))
+        source = "" if load["source"] is None else f" from {load['source']}"
+        edited.add(run[-1], f"ldg {load['item']} reads {read} writes {_grid_text.access_text(store['accesses'][0])} in lds{source}")
+    edited.add(run[-1], "commit lds")
+    edited.add(run[-1], "wait lds pending 0")
+    return True
 
 
-def _numbered(lines, rows):
-    """Loads of a tensor of which some tiles are in the cache say which tile it is, from the stage that it goes to or
-    from the loop around it."""
-    out = []
-    for line, loop in _grid_text.with_loops(lines):
-        match = _COPY.match(line)
-        if match and match[2] in rows:
-            ring = _RING.match(match[4] or "")
-            number = ring[1] if ring else match[4] or loop or "0"
-            stage = f"[{match[4]}]" if match[4] else ""
-            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]][1]}]{match[3]}{stage}{match[5] or ''}"
-        elif not line.startswith("tensor "):
-            for name in rows:
-                line = re.sub(rf"\b{name}\b", f"{name}[0]", line)
-        out.append(line)
-    return out
-
-
-_WAIT = re.compile(r"(\s*)wait loads pending")
-_BY_THREADS = re.compile(r"\s*cp load\w* reads .* writes (\w+)")
-
-
-def _with_threads(lines, shapes):
+def _with_threads(edited):
     """Time of threads in loops that copy by cp.async: what they need for a step, where they have waited for copies, and the issue of
     these."""
-    out, copies = [], 0
-    for line, loop in _grid_text.with_loops(lines):
-        out.append(line)
-        wait, copy = _WAIT.match(line), _BY_THREADS.match(line)
-        if loop and wait:
-            out.append(f"{wait[1]}simt step cost 1 cycles latency {_STEP_CYCLES} cycles")
-        if loop and copy and copy[1] in shapes:
-            dims, kind, _ = shapes[copy[1]]
-            copies += math.prod(dims) * _BYTES.get(kind, 1)
-        if re.match(r"\s*commit loads$", line) and copies > 0:
-            cycles = math.ceil(_CYCLES_A_KIB * copies / 1024)
-            out.append(f"{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency 1 cycles")
+    copies = 0
+    for statement in edited.statements:
+        if statement["loop"] is not None and statement["kind"] == "wait" and statement["item"] == "loads":
+            edited.add(statement, f"simt step cost 1 cycles latency {_STEP_CYCLES} cycles")
+        if statement["loop"] is not None and _runs_on(statement, "cp") and _is_load(statement) and _kinds(statement)[1:] == ["write"]:
+            tensor = edited.tensors[statement["accesses"][1]["tensor"]]
+            copies += tensor["bytes"] * tensor["lanes"]
+        if statement["kind"] == "commit" and statement["item"] == "loads" and copies > 0:
+            edited.add(statement, f"simt copies cost {math.ceil(_CYCLES_A_KIB * copies / 1024)} cycles latency 1 cycles")
             copies = 0
-    return out
 
 
-def text_of(text, warps, registers, shares, cached, moves):
+def _meets_alone(edited, statement):
+    """Whether it is a barrier of the warps of one program: where threads meet is not for time."""
+    return statement["kind"] == "sync" and statement["amount"] in (None, "1") and edited.barriers[statement["item"]] == 1
+
+
+def _store_from_registers(edited, statement):
+    """What threads store to memory off chip comes from registers: the name of those, or None."""
+    if not _runs_on(statement) or not statement["item"].startswith("store") or _kinds(statement) not in (["write"], ["add"]):
+        return None
+    access = statement["accesses"][0]
+    if not edited.is_off_chip(access["tensor"]) or access["index"] or access["ranges"]:
+        return None
+    return access["tensor"] + "_r"
+
+
+def text_of(kernel, warps, registers, shares, cached, moves):
     """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
     products and of loads. moves: of moves_of(). Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
-    rows = {}
-    text = _CHECKED.sub("", text)
-    pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows, moves), line) for line in text.split("\n")]
-    stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]
-    tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
-    shapes = {name: (tuple(map(int, dims.split(","))), kind, memory) for name, memory, kind, dims in tensors}
-    lines = [_GLOBAL_STORE.sub(r"\1 reads \3_r \2 \3", line) for line in lines]
-    lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes)]
-    lines, found = _through_registers(lines)
-    lines = _with_threads(lines, shapes)
-    words = ("kernel", "assume", "uncounted", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "threads", "region", "")
-    body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
+    edited = _grid_text.Edited(kernel)
+    rows, tiles = _rows_of(edited, cached, moves), {}
+    pieces = {statement["accesses"][0]["tensor"] for statement in edited.statements
+              if _is_load(statement) and (_runs_on(statement) or _runs_on(statement, "cp"))}
+    for name, tensor in edited.tensors.items():
+        if edited.is_off_chip(name):
+            edited.replace(tensor, _grid_text.tensor_line(tensor, shares.get(name, (1, 1)), rows.get(name), name in pieces))
+    for statement in edited.statements:
+        if _meets_alone(edited, statement):
+            edited.replace(statement)
+        if statement["kind"] != "operation":
+            continue
+        texts, stored = _access_texts(edited, statement, rows), _store_from_registers(edited, statement)
+        if stored is not None:
+            access = statement["accesses"][0]
+            tiles[stored] = edited.tensors[access["tensor"]]
+            verb = "adds" if access["kind"] == "add" else "writes"
+            source = "" if statement["source"] is None else f" from {statement['source']}"
+            whole = texts.get(0, access["tensor"])
+            edited.replace(statement, f"simt {statement['item']} reads {stored} {verb} {whole}{source}")
+        elif texts or _runs_on(statement, "wgmma"):
+            edited.replace(statement, *_instructions(edited, statement, texts))
+    found = _through_registers(edited, rows)
+    _with_threads(edited)
+    return _as_agent(edited, tiles, found, warps, registers)
+
+
+def _as_agent(edited, tiles, found, warps, registers):
+    """The text, with a unit for loads through registers and with the registers that are stored; its program is an agent."""
+    declared = [*edited.rows.units, *edited.rows.syncs, *edited.tensors.values()]
+    body = next((statement for statement in edited.statements if statement["kind"] != "tensor"), None)
     if found:
-        at = next((i for i, line in enumerate(lines) if line.startswith(("unit ", "group ", "tensor "))), body)
-        lines[at:at] = ["unit ldg on simt free", "group lds"]
-        body += 2
-    for name in sorted({match[3] for match in stored}):
-        dims, kind, _ = shapes[name]
-        lines.insert(body, f"tensor {name}_r : registers {kind} ({', '.join(map(str, dims))}) input")
-        body += 1
-    if registers is None or any(line.startswith("agent ") for line in lines):
-        return "\n".join(lines)
-    agent = [f"agent warps of {32 * warps} threads registers {registers} {{", *lines[body:], "}"]
-    return "\n".join(lines[:body] + agent) + "\n"
+        first = min(declared, key=lambda row: row["line"])
+        edited.add(first, "unit ldg on simt free", before=True)
+        edited.add(first, "group lds", before=True)
+    if body is None:
+        return edited.text()
+    for name, tensor in sorted(tiles.items()):
+        edited.add(body, f"tensor {name} : registers {tensor['dtype']} ({', '.join(map(str, tensor['shape']))}) input", before=True)
+    if registers is None or len(edited.rows.agents) > 1:
+        return edited.text()
+    edited.add(body, f"agent warps of {_WARP * warps} threads registers {registers} {{", before=True)
+    return edited.text().rstrip("\n") + "\n}\n"

@@ -32,7 +32,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spad_error error;
     if (size > LENGTH_MAX) return 0;
     const char *text = (const char *)data;
+    spad_ttgir_tile tiles[4];
+    size_t count;
     spad_ttgir_detect(text, size);
+    if (spad_ttgir_read_tiles(tiles, 4, &count, text, size, 1 + (int64_t)(size % 9), &options,
+                              &error) == SPAD_OK) {
+        for (size_t i = 0; i < count; i++) REQUIRE(tiles[i].near <= 9 && tiles[i].reused >= 1);
+    } else {
+        REQUIRE(error.message[0] != '\0');
+    }
     const spad_status status =
         spad_kernel_read_ttgir(&kernel, &info, text, size, "fuzz.ttgir", &options, NULL, &error);
     REQUIRE((status == SPAD_OK) == (kernel != NULL));

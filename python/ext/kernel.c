@@ -113,6 +113,41 @@ static PyObject *kernel_read_ttgir(PyObject *type, PyObject *const *args, Py_ssi
     return self != NULL ? Py_BuildValue("(NN)", self, ttgir_info(&info)) : NULL;
 }
 
+static PyObject *tile_rows(const spad_ttgir_tile *tiles, size_t count) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++)
+        if (!py_append(list,
+                       Py_BuildValue("{s:s,s:L,s:L,s:L}", "name", tiles[i].name, "reused",
+                                     (long long)tiles[i].reused, "near", (long long)tiles[i].near,
+                                     "step", (long long)tiles[i].step)))
+            Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *kernel_ttgir_tiles(PyObject *type, PyObject *const *args, Py_ssize_t count,
+                                    PyObject *keywords) {
+    enum { ARGUMENTS = 64 };
+    static const char *const names[] = {"text", "blocks", "defines", NULL};
+    PyObject *given[3];
+    spad_kernel_options options = {0};
+    borrowed from = {0};
+    spad_ttgir_tile tiles[ARGUMENTS];
+    const char *text = NULL;
+    Py_ssize_t length;
+    size_t found = 0;
+    spad_error error;
+    (void)type;
+    if (!py_take(given, "ttgir_tiles", names, 2, args, count, keywords) ||
+        !py_utf8(&text, &length, given[0]))
+        return NULL;
+    const long long blocks = PyLong_AsLongLong(given[1]);
+    if (PyErr_Occurred() || !read_options(&options, &from, given[2], NULL)) return NULL;
+    const spad_status status = spad_ttgir_read_tiles(tiles, ARGUMENTS, &found, text, (size_t)length,
+                                                     blocks, &options, &error);
+    free_options(&options, &from);
+    return status == SPAD_OK ? tile_rows(tiles, found) : py_raise(&error);
+}
+
 py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
                           const spad_kernel_options *options) {
     const py_kernel *old = (py_kernel *)object;
@@ -269,6 +304,9 @@ static PyMethodDef kernel_methods[] = {
     {"read_ttgir", PY_FUNC(kernel_read_ttgir), PY_FAST | METH_CLASS,
      "read_ttgir($type, text, file='<ttgir>', defines=None, rings=None, target=None)\n--\n\nReads "
      "a kernel as Triton prints it (docs/triton.md). Returns it and a dict of what is not in it."},
+    {"ttgir_tiles", PY_FUNC(kernel_ttgir_tiles), PY_FAST | METH_CLASS,
+     "ttgir_tiles($type, text, blocks, defines=None)\n--\n\nWhich of the first blocks of a grid "
+     "load the same tiles through an argument, a dict each."},
     {"read_ptx", PY_FUNC(py_kernel_read_ptx), PY_FAST | METH_CLASS,
      "read_ptx($type, text, file='<ptx>', kernel=None, grid=None, block=None, cluster=None, "
      "cta=None, smem=None, args=None, way=0, target=None, arch=None, launch=None, "

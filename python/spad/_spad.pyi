@@ -284,6 +284,8 @@ class Kernel:
                    rings: Mapping[str, int] | None = None,
                    target: Target | str | None = None) -> tuple[Kernel, dict[str, Any]]: ...
     @classmethod
+    def ttgir_tiles(cls, text: str, blocks: int, defines: Mapping[str, int] | None = None) -> list[_Facts]: ...
+    @classmethod
     def read_ptx(cls, text: str | bytes, file: str = "<ptx>", kernel: str | None = None,
                  grid: int | Sequence[int] | None = None, block: int | Sequence[int] | None = None,
                  cluster: int | Sequence[int] | None = None, cta: int | Sequence[int] | None = None,

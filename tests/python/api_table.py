@@ -291,6 +291,7 @@ TABLE = {
     "spad_kernel_parse": "Kernel.parse",
     "spad_kernel_read_ttgir": "Kernel.read_ttgir",
     "spad_ttgir_detect": C_ONLY,
+    "spad_ttgir_read_tiles": "Kernel.ttgir_tiles",
     "spad_ptx_detect": C_ONLY,
     "spad_ptx_create": "cuda.load",
     "spad_ptx_destroy": LIFE,

@@ -464,19 +464,25 @@ def test_what_only_the_check_needs_changes_no_time():
     assert "ldg load_left reads a_ptr" in text
 
 
+def tiles_of(text, blocks, sizes, fact=("reused", "near")):
+    return {tile["name"]: tuple(tile[word] for word in fact) for tile in spad._spad.Kernel.ttgir_tiles(text, blocks, sizes)}
+
+
+GRID_SIZES = {"M": 4096, "N": 4096, "K": 4096, "stride_am": 4096, "stride_bk": 4096}
+
+
 def test_blocks_that_share_tiles(root):
-    from spad.triton import _grid as triton_grid
-
-    def reuse(text, sizes, blocks):
-        return triton_grid.reuse(triton_grid.places_of(text, sizes, blocks), blocks)
-
     text = recorded(root, "matmul_sm90_s3_v36")
-    sizes = {"M": 4096, "N": 4096, "K": 4096, "stride_am": 4096, "stride_bk": 4096}
-    assert reuse(text, sizes, 64) == {"a_ptr": (32, 32), "b_ptr": (2, 1)}  # 32 tiles in a row
-    assert reuse(text, {**sizes, "N": 1024}, 64) == {"a_ptr": (8, 8), "b_ptr": (8, 1)}
+    assert tiles_of(text, 64, GRID_SIZES) == {"a_ptr": (32, 32), "b_ptr": (2, 1)}  # 32 tiles in a row
+    assert tiles_of(text, 64, {**GRID_SIZES, "N": 1024}) == {"a_ptr": (8, 8), "b_ptr": (8, 1)}
+    assert tiles_of(text, 1, GRID_SIZES) == {"a_ptr": (1, 1), "b_ptr": (1, 1)}
     tma = recorded(root, "matmul_tma_sm90_s3_v39")
-    assert reuse(tma, sizes, 64) == {"a_desc": (32, 32), "b_desc": (2, 1)}
-    assert reuse("", {}, 8) == {} and reuse(text, sizes, 0) == {}
+    assert tiles_of(tma, 64, GRID_SIZES) == {"a_desc": (32, 32), "b_desc": (2, 1)}
+    for blocks in (0, 4097):
+        with pytest.raises(spad.ArgumentError, match=f"{blocks} blocks: 1 to 4096"):
+            tiles_of(text, blocks, GRID_SIZES)
+    with pytest.raises(spad.Error, match="no module"):
+        tiles_of("", 8, {})
 
 
 def test_time_of_a_grid(root):
@@ -642,25 +648,40 @@ def test_what_the_cache_keeps():
 
 def test_the_next_tile_of_a_block(root):
     """The memory brings the next tile where it is in the same rows, and not where it is in the rows below."""
-    from spad.triton._grid import moves_of, text_of
+    from spad.triton._grid import text_of
 
-    sizes = {"M": 4096, "N": 4096, "K": 4096, "stride_am": 4096, "stride_bk": 4096}
     for name in ("matmul_sm90_s3_v36", "matmul_sm90_s1_w8_v39_placed"):
-        assert moves_of(recorded(root, name), sizes) == {"a_ptr": 64, "b_ptr": 64 * 4096}, name
-    assert moves_of("", {}) == {}
+        assert tiles_of(recorded(root, name), 1, GRID_SIZES, ("step",)) == {"a_ptr": (64,), "b_ptr": (64 * 4096,)}, name
     narrow = MATMUL.replace("b_ptr : global float16 (64, 128)", "b_ptr : global float16 (64, 64)")
     assert narrow != MATMUL
     assert "b_ptr : global float16 (64, 64) input pieces 16" in text_of(spad.Kernel.parse(narrow), 4, None, {}, {}, {"b_ptr": 64 * 4096})
     assert "b_ptr : global float16 [2] (64, 64) input cached 1 of 2" in text_of(spad.Kernel.parse(narrow), 4, None, {}, {}, {"b_ptr": 64})
 
 
-def test_quotients_round_to_zero():
-    from spad.triton._grid import _value
+QUOTIENTS = """module attributes {"ttg.num-warps" = 1 : i32, ttg.target = "cuda:90"} {
+  tt.func public @f(%x: !tt.ptr<f16>, %n: i32) {
+    %c3 = arith.constant 3 : i32
+    %c2 = arith.constant 2 : i32
+    %pid = tt.get_program_id x : i32
+    %below = arith.subi %pid, %c3 : i32
+    %part = arith.OPERATION %below, %c2 : i32
+    %p = tt.addptr %x, %part : !tt.ptr<f16>, i32
+    %v = tt.load %p : !tt.ptr<f16>
+    tt.return
+  }
+}
+"""
 
-    values = {"%a": -7, "%b": 2}
-    assert [_value(f"arith.{word}", "", ["%a", "%b"], values, 0) for word in ("divsi", "remsi")] == [-3, -1]
-    assert [_value(f"arith.{word}", "", ["%b", "%a"], values, 0) for word in ("divsi", "remsi")] == [0, 2]
-    assert _value("arith.divsi", "", ["%a", "%c"], {**values, "%c": 0}, 0) is None
+
+@pytest.mark.parametrize("operation, places", [
+    ("divsi", [-1, -1, 0, 0, 0, 1, 1, 2]),  # to 0, and not down
+    ("floordivsi", [-2, -1, -1, 0, 0, 1, 1, 2]), ("remsi", [-1, 0, -1, 0, 1, 0, 1, 0])])
+def test_quotients_round_to_zero(operation, places):
+    from spad import _grid_text
+
+    for count in range(1, len(places) + 1):
+        found = tiles_of(QUOTIENTS.replace("OPERATION", operation), count, {})
+        assert found == {"x": _grid_text.sharing(places[:count])}
 
 
 def test_threads_take_time(root):

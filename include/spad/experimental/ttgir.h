@@ -66,6 +66,24 @@ SPAD_API spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *
                                             const spad_kernel_options *options,
                                             spad_diagnostics *diagnostics, spad_error *error);
 
+/** A tile that blocks of a grid load first through an argument. */
+typedef struct spad_ttgir_tile {
+    char name[48];  /**< of the argument, and of the tensor that the kernel has for it */
+    int64_t reused; /**< so many blocks begin with the same one */
+    int64_t near;   /**< the longest run of neighbours that do */
+    int64_t step;   /**< elements from it to the next one of a block, along a pointer; 0: unknown */
+} spad_ttgir_tile;
+
+/**
+ * Compares the first `blocks` blocks of a grid in x (1 to 4096), by the arithmetic of pointers and
+ * coordinates. `tiles` has room for so many; *count are set. Arguments whose places depend on data
+ * are left out. Defines as for spad_kernel_read_ttgir; an argument without one is 4096. Statuses as
+ * for spad_kernel_read_ttgir. O(blocks x operations + arguments x blocks^2).
+ */
+SPAD_API spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, size_t *count,
+                                           const char *text, size_t length, int64_t blocks,
+                                           const spad_kernel_options *options, spad_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -286,9 +286,9 @@ class TritonKernel(Kernel):
         chip = target if target is not None else self.target
         blocks = grid if isinstance(grid, int) else math.prod(grid)
         units = chip.data.get("units") or 1
-        places = _grid.places_of(self.ttgir, self.sizes, min(blocks, units))
-        shares = _grid.reuse(places, min(blocks, units))
-        moves = _grid.moves_of(self.ttgir, self.sizes)
+        tiles = _spad.Kernel.ttgir_tiles(self.ttgir, min(blocks, units), self.sizes)
+        shares = {tile["name"]: (tile["reused"], tile["near"]) for tile in tiles}
+        moves = {tile["name"]: tile["step"] for tile in tiles}
         for name, value in dict(reused or {}).items():
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
         made = _grid.text_of(self, self.info["warps"], registers or self.registers, shares, dict(cached or {}), moves)

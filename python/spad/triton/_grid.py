@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TTGIR does not say about a grid, found out for spad.triton: registers of a thread from machine code, and how
-many blocks share a tile from the arithmetic of pointers."""
+"""What TTGIR does not say about a grid, for spad.triton: registers of a thread, and what machine code makes of a block."""
 
 import math
-import re
 import struct
 
 from .. import _grid_text
@@ -30,108 +28,6 @@ def registers_of(cubin):
     except (struct.error, IndexError):
         pass
     return None
-
-
-# ---- which bytes a block begins with ----------------------------------------------------------------
-
-def _quotient(a, b):
-    """arith.divsi, which rounds to 0."""
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-_BINARY = {"addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b,
-           "divsi": _quotient, "remsi": lambda a, b: a - b * _quotient(a, b), "minsi": min, "maxsi": max,
-           "divui": lambda a, b: a // b, "remui": lambda a, b: a % b}
-_SAME = ("tt.splat", "tt.expand_dims", "tt.broadcast", "ttg.convert_layout", "arith.extsi", "arith.extui",
-         "arith.trunci", "tt.trans", "tt.reshape")
-_OPERATION = re.compile(r"\s*(?:(%[\w-]+)(?::\d+)? = )?\"?([\w.]+)\"?(.*)")
-_CONSTANT = re.compile(r" (?:dense<)?(-?\d+)>? : ")
-_ROUNDS = re.compile(r"(%[\w-]+) = (%[\w-]+)")
-
-
-def _value(word, rest, names, values, program):
-    """The first element of the result of an operation: a number, or a pointer as (argument, elements); None: other."""
-    if word == "arith.constant":
-        number = _CONSTANT.match(rest)
-        return int(number[1]) if number else None
-    if word == "tt.get_program_id":
-        return program if rest.split()[:1] == ["x"] else 0
-    if word == "tt.make_range":
-        return int(re.search(r"start = (\d+)", rest)[1])
-    operands = [values.get(name) for name in names]
-    if not operands or any(operand is None for operand in operands[:2]):
-        return None
-    if word == "tt.addptr" and isinstance(operands[0], tuple) and isinstance(operands[1], int):
-        return operands[0][0], operands[0][1] + operands[1]
-    if word in _SAME:
-        return operands[0]
-    if word.startswith("arith.") and word[6:] in _BINARY and all(isinstance(o, int) for o in operands[:2]):
-        return _BINARY[word[6:]](*operands[:2]) if operands[1] != 0 or word[6:9] not in ("div", "rem") else None
-    return None
-
-
-def _operations(text):
-    """(result, word, rest, names) of each line of the text that is an operation; its function as ("", "tt.func", line, ())."""
-    found = []
-    for line in text.split("\n"):
-        match = _OPERATION.match(line)
-        if "tt.func" in line:
-            found.append(("", "tt.func", line, ()))
-        elif match is not None:
-            found.append((*match.groups(), re.findall(r"%[\w-]+", match[3])))
-    return found
-
-
-def _first_loads(operations, sizes, program, moves=None):
-    """{argument: where its first load begins} of one block. Into moves: {argument: elements from there to its next load}."""
-    values, found, rounds = {}, {}, []
-    for result, word, rest, names in operations:
-        if word == "tt.func":
-            for name, kind in re.findall(r"%(\w+): (\S+)", rest):
-                pointer = kind.startswith(("!tt.ptr", "!tt.tensordesc"))
-                values["%" + name] = (name, 0) if pointer else int(sizes.get(name, 4096))
-        elif word == "scf.for":
-            rounds = [(inner, values.get(outer)) for inner, outer in _ROUNDS.findall(rest)]
-            values.update(rounds)
-        elif word == "scf.yield" and moves is not None:
-            for (_, before), after in zip(rounds[1:], map(values.get, names)):
-                if isinstance(before, tuple) and isinstance(after, tuple) and before[0] == after[0]:
-                    moves.setdefault(before[0], after[1] - before[1])
-        elif word in ("tt.load", "ttg.async_copy_global_to_local") and isinstance(values.get(names[0]), tuple):
-            name, place = values[names[0]]
-            if moves is not None and isinstance(found.get(name), int) and place != found[name]:
-                moves.setdefault(name, place - found[name])
-            found.setdefault(name, place)
-        elif word == "ttng.async_tma_copy_global_to_local" and isinstance(values.get(names[0]), tuple):
-            corner = re.search(r"\[([^\]]*)\]", rest)
-            at = tuple(values.get(name) for name in re.findall(r"%[\w-]+", corner[1])) if corner else (None,)
-            if None not in at:
-                found.setdefault(values[names[0]][0], at)
-        elif result is not None:
-            values[result] = _value(word, rest, names, values, program)
-    return found
-
-
-def places_of(text, sizes, blocks):
-    """{argument: where each of the first blocks of a grid begins to load}. Arguments whose places are no arithmetic of sizes
-    and of the program are left out."""
-    operations = _operations(text)
-    loads = [_first_loads(operations, sizes, program) for program in range(blocks)]
-    places = {name: [load.get(name) for load in loads] for name in (loads[0] if loads else ())}
-    return {name: rows for name, rows in places.items() if None not in rows}
-
-
-def moves_of(text, sizes):
-    """{argument: how many elements after a tile the next one of a block begins}, of what is loaded by pointers."""
-    moves = {}
-    _first_loads(_operations(text), sizes, 0, moves)
-    return moves
-
-
-def reuse(places, blocks):
-    """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
-    many of them are neighbours."""
-    return {name: _grid_text.sharing(rows[:blocks]) for name, rows in places.items()}
 
 
 # ---- a kernel of a grid ------------------------------------------------------------------------------
@@ -310,7 +206,7 @@ def _store_from_registers(edited, statement):
 
 def text_of(kernel, warps, registers, shares, cached, moves):
     """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
-    products and of loads. moves: of moves_of(). Where it has no agents and the registers of a thread are known, the program becomes one, so
+    products and of loads. moves: elements from a tile to the next one of a block. Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
     edited = _grid_text.Edited(kernel)
     rows, tiles = _rows_of(edited, cached, moves), {}

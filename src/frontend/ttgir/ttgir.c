@@ -518,9 +518,6 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (!read_module(t, module, info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
     const spad_status targeted = set_target(t, module, chip, error);
     if (targeted != SPAD_OK) return targeted;
-    if (t->options->define_count > DEFINES) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
-    }
     const spad_status read = ttgir_read_arguments(t, used, error);
     if (read != SPAD_OK) return read;
     if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t) ||
@@ -537,9 +534,12 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
 
 /* ---- the call ------------------------------------------------------------------------ */
 
-spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
-                             const spad_kernel_options *options, bool numbers,
-                             spad_diagnostics *diagnostics, spad_error *error) {
+/* What is done with a text that has been read. */
+typedef spad_status ttgir_reader(spad__ttgir *t, void *context, spad_error *error);
+
+static spad_status read_text(const spad__source *source, const spad_kernel_options *options,
+                             bool numbers, spad_diagnostics *diagnostics, ttgir_reader *read,
+                             void *context, spad_error *error) {
     const spad_host host = spad__host_or_default(options->host);
     spad__mlir m = {.host = &host, .source = source, .diagnostics = diagnostics};
     spad__gpu g = {.host = &host,
@@ -554,7 +554,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
     spad_status status = SPAD_OK;
     if (!spad__mlir_read(&m)) status = spad__fail_host_memory(error);
     if (status == SPAD_OK && spad_diagnostics_count(diagnostics) == 0) {
-        status = convert(&t, out, info, error);
+        status = read(&t, context, error);
         if (m.out_of_memory || g.scalars.out_of_memory) status = spad__fail_host_memory(error);
     }
     free_text(&t);
@@ -563,6 +563,73 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
     if (status != SPAD_OK && status != SPAD_ERR_SYNTAX) return status;
     return spad__diagnostics_end(diagnostics, error);
 }
+
+typedef struct kernel_of_text {
+    spad_kernel **out;
+    spad_ttgir_info *info;
+} kernel_of_text;
+
+static spad_status read_kernel(spad__ttgir *t, void *context, spad_error *error) {
+    const kernel_of_text *made = context;
+    return convert(t, made->out, made->info, error);
+}
+
+spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
+                             const spad_kernel_options *options, bool numbers,
+                             spad_diagnostics *diagnostics, spad_error *error) {
+    kernel_of_text made = {out, info};
+    return read_text(source, options, numbers, diagnostics, read_kernel, &made, error);
+}
+
+/* ---- tiles ----------------------------------------------------------------------------- */
+
+typedef struct tiles_of_text {
+    spad_ttgir_tile *tiles;
+    size_t room;
+    size_t *count;
+    int64_t blocks;
+} tiles_of_text;
+
+static spad_status read_tiles(spad__ttgir *t, void *context, spad_error *error) {
+    const tiles_of_text *made = context;
+    bool used[DEFINES] = {false};
+    if (find_module(t) == NULL) return SPAD_ERR_SYNTAX;
+    SPAD__GPU_TRY(ttgir_read_arguments(t, used, error));
+    return spad__ttgir_find_tiles(t, made->blocks, made->tiles, made->room, made->count, error);
+}
+
+/* A text that is too long, or values that are too many. */
+static spad_status check_sizes(size_t length, const spad_kernel_options *options,
+                               spad_error *error) {
+    if (length > (size_t)SPAD__MLIR_MIB << 20) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "%zu MiB of TTGIR: at most %d are read; a kernel has less than one",
+                          length >> 20, SPAD__MLIR_MIB);
+    }
+    if (options->define_count > DEFINES)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
+    return SPAD_OK;
+}
+
+spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, size_t *count,
+                                  const char *text, size_t length, int64_t blocks,
+                                  const spad_kernel_options *options, spad_error *error) {
+    spad_kernel_options o;
+    spad_diagnostics *diagnostics;
+    tiles_of_text made = {tiles, room, count, blocks};
+    *count = 0;
+    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status == SPAD_OK) status = check_sizes(length, &o, error);
+    if (status == SPAD_OK) status = spad_diagnostics_create(&diagnostics, o.host, error);
+    if (status != SPAD_OK) return status;
+    const spad__source source = {
+        .file = "<text>", .text = length > 0 ? text : "", .length = length};
+    status = read_text(&source, &o, false, diagnostics, read_tiles, &made, error);
+    spad_diagnostics_destroy(diagnostics);
+    return status;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------ */
 
 spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, const char *text,
                                    size_t length, const char *file,
@@ -575,12 +642,8 @@ spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, con
     if (info == NULL) info = &unwanted;
     *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1, .blocks = 1};
     spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
+    if (status == SPAD_OK) status = check_sizes(length, &o, error);
     if (status != SPAD_OK) return status;
-    if (length > (size_t)SPAD__MLIR_MIB << 20) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "%zu MiB of TTGIR: at most %d are read; a kernel has less than one",
-                          length >> 20, SPAD__MLIR_MIB);
-    }
     if (diagnostics == NULL) {
         status = spad_diagnostics_create(&own, o.host, error);
         if (status != SPAD_OK) return status;

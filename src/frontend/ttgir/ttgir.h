@@ -27,6 +27,7 @@
  *     ttgir_result.c    results of products that are read too early
  *     ttgir_unused.c    loads whose value only counts where a condition holds
  *     ttgir_uncounted.c work in registers that has no statement
+ *     ttgir_tiles.c     which blocks of a grid load the same tiles
  *
  * A function is run with expressions for its numbers, so that loops stay loops; if that fails, with
  * numbers, so that the kernel is one of the given sizes (spad__gpu_mode). A *site* of spad__gpu is
@@ -373,6 +374,12 @@ bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_record_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
 /* Reads of results that no wait has handed on, in front of the operation that reads them. */
 void spad__ttgir_record_reads(spad__ttgir *t, const spad__mlir_op *op);
+
+/* "tt.get_program_id y": 0 to 2. */
+int spad__ttgir_axis_of(const spad__ttgir *t, const spad__mlir_op *op);
+/* spad_ttgir_read_tiles, of a function whose arguments have been read. */
+spad_status spad__ttgir_find_tiles(spad__ttgir *t, int64_t blocks, spad_ttgir_tile *tiles,
+                                   size_t room, size_t *count, spad_error *error);
 
 /* ---- functions ------------------------------------------------------------------------ */
 

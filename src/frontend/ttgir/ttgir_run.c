@@ -155,8 +155,7 @@ static bool ttgir_matters(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__mlir_mentions(t->m, op, "!ttg.memdesc");
 }
 
-/* "tt.get_program_id y" */
-static int axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
+int spad__ttgir_axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t at = op->name + 1 < op->end ? op->name + 1 : op->name;
     return spad__mlir_is(t->m, at, "y") ? 1 : spad__mlir_is(t->m, at, "z") ? 2 : 0;
 }
@@ -184,7 +183,8 @@ static void set_scalar(spad__ttgir *t, const spad__mlir_op *op, spad__scalar sca
 }
 
 static void do_program_id(spad__ttgir *t, const spad__mlir_op *op) {
-    set_scalar(t, op, spad__scalar_number(&t->g->scalars, t->g->grid.block[axis_of(t, op)]));
+    set_scalar(t, op,
+               spad__scalar_number(&t->g->scalars, t->g->grid.block[spad__ttgir_axis_of(t, op)]));
 }
 
 static void do_num_programs(spad__ttgir *t, const spad__mlir_op *op) {

@@ -8,12 +8,24 @@
  * n iterations on. Two writes that may come in any order are then at most n iterations apart, or
  * one of their agents waits for nothing that the other does; and what is true of a pair of them
  * that are d iterations apart is true of all such pairs from iteration n on. So it is enough that
- * the shapes that are run have n + d iterations (trip_counts.c). Indices are sums, and so d is at
- * most the distance of what does not move in them.
+ * the shapes that are run have n + d iterations (trip_counts.c) for every d at which two writes
+ * meet, or for d up to a bound.
+ *
+ * The bound. A window is a number of steps of the parameter, in which an index changes by `rate`,
+ * wherever it starts; inside a window, and with the other loops around the write, it strays by at
+ * most `reach` from where it was at the begin of the window. Let two indices be D apart in their
+ * first windows, with the reach of both added. If both change by the same rate r, they can only
+ * meet in windows that are at most D / |r| apart: `out[i / 7, i % 7]` and `out[i / 7 + 60, i % 7]`
+ * meet 60 windows of 7 iterations apart. All indices of a tile must meet, so one such pair of
+ * indices bounds the whole.
+ *
+ * Without such a pair, places return: an index of rate 0 has all of its values in each window, as
+ * `out[i % 70]` does. Pairs that are several windows apart are then ordered through the writes of
+ * the same tile in the windows between them, so that one window is enough. If one index moves and
+ * the other returns, they meet in the first D / |r| windows of the one that moves.
  *
  * Places that move at different rates meet in ever different pairs: `out[100 * i]` and
- * `out[101 * i + 1]` first at iterations 100 and 99. For these there is no proof. An index that
- * wraps, such as `out[i % 70]`, meets itself.
+ * `out[101 * i + 1]` first at iterations 100 and 99. For these there is no proof.
  */
 #include "base/checked.h"
 #include "induction/induction.h"
@@ -70,20 +82,6 @@ static void raise_least(spad__induction *induction, int64_t least) {
     induction->least = spad__max(induction->least, spad__min(least, never));
 }
 
-/* After how many steps an index is back where it was, or moves on evenly. */
-static void add_period(spad__induction *induction, const spad_kernel *kernel, size_t statement,
-                       spad_expr index) {
-    spad__affine affine;
-    int64_t period;
-    if (index == 0) return;
-    if (!spad__induction_period(induction, kernel, index, true, induction->inside[statement],
-                                &affine, &period)) {
-        raise_least(induction, never);
-    } else if (period > 1) { /* it may meet itself */
-        raise_least(induction, 2 * period * induction->step);
-    }
-}
-
 /* What of an index does not move: its value in the first iterations of all loops, without the part
  * that comes from the parameter. False: that is not known. */
 static bool still_part(const spad__induction *induction, const spad_kernel *kernel, spad_expr index,
@@ -101,34 +99,47 @@ static bool still_part(const spad__induction *induction, const spad_kernel *kern
     return spad__mul(*shift, value / induction->step, &moved) && spad__sub(*out, moved, out);
 }
 
-/* By how much an index moves with the growing loop around its statement; without one it stays.
- * False: not evenly. */
-static bool rate_of(const spad__induction *induction, const spad_kernel *kernel, size_t statement,
-                    spad_expr index, spad__affine *rate) {
-    const int32_t loop = induction->inside[statement];
-    *rate = (spad__affine){.constant = 0};
-    return loop < 0 || spad__induction_affine(induction, kernel, index, false, loop, rate);
+/* The multiple of a loop variable in an affine sum. */
+static int64_t factor_of(const spad__affine *affine, int64_t loop) {
+    for (size_t i = 0; i < affine->count; i++) {
+        if (affine->loops[i] == loop) return affine->factors[i];
+    }
+    return 0;
 }
 
-/* How far loops inside of the growing one move an index. False: not evenly. */
-static bool inner_reach(const spad__induction *induction, const spad_kernel *kernel,
-                        size_t statement, spad_expr index, int64_t *reach) {
-    const int64_t growing = induction->inside[statement];
+/* How far one loop that does not grow moves an index. With the part of the parameter, as in
+ * t * N + i, only its part of a step counts: the rest grows with N. False: not evenly. */
+static bool reach_of_loop(const spad__induction *induction, const spad_kernel *kernel,
+                          spad_expr index, int64_t number, int64_t *reach) {
+    const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)number);
+    const spad__moves moves = {.kernel = kernel, .param = -1, .loop = number, .loop_step = 1};
+    const int64_t steps = spad_kernel_get_param(kernel, induction->param)->value / induction->step;
+    spad__affine step, shift;
+    int64_t period, moved, still, most;
+    if (spad__affine_of(&moves, index, &step, &period, NULL) != SPAD__EVEN || period != 1 ||
+        step.count > 0 || !spad__induction_affine(induction, kernel, index, true, -1, &shift)) {
+        return false;
+    }
+    const int64_t with_param = factor_of(&shift, number);
+    return spad__mul(with_param, steps, &moved) && spad__sub(step.constant, moved, &still) &&
+           still != INT64_MIN && with_param != INT64_MIN &&
+           spad__add(still < 0 ? -still : still, with_param < 0 ? -with_param : with_param,
+                     &most) &&
+           spad__mul(most, spad__max(loop->end.value - loop->begin.value - 1, 0), reach);
+}
+
+/* How far the loops around a statement move an index, without the growing one. */
+static bool reach_of_loops(const spad__induction *induction, const spad_kernel *kernel,
+                           size_t statement, spad_expr index, int64_t *reach) {
     int64_t number = spad_kernel_get_statement(kernel, statement)->loop;
     *reach = 0;
-    while (growing >= 0 && number != growing) {
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)number);
-        const spad__moves moves = {.kernel = kernel, .param = -1, .loop = number, .loop_step = 1};
-        spad__affine step;
-        int64_t period, more;
-        if (spad__affine_of(&moves, index, &step, &period, NULL) != SPAD__EVEN || period != 1 ||
-            step.count > 0 ||
-            !spad__mul(step.constant, spad__max(loop->end.value - loop->begin.value - 1, 0),
-                       &more) ||
-            more == INT64_MIN || !spad__add(*reach, more < 0 ? -more : more, reach)) {
+    for (; number >= 0; number = spad_kernel_get_loop(kernel, (size_t)number)->outer) {
+        int64_t more;
+        if (number == induction->inside[statement]) continue;
+        if (!reach_of_loop(induction, kernel, index, number, &more) ||
+            !spad__add(*reach, more, reach)) {
             return false;
         }
-        number = loop->outer;
     }
     return true;
 }
@@ -139,35 +150,148 @@ typedef struct written_place {
     spad_expr index;
 } written_place;
 
-/* How far two indices are apart where nothing moves; what a step moves one more than the other is
- * added for the part of a step, and what loops inside of the growing one add. False: not known. */
+/* How an index moves with the growing loop around its statement. Without one it stays. */
+typedef struct motion {
+    int64_t steps;     /* of the parameter: a window */
+    spad__affine rate; /* of a window */
+    bool linear;       /* it moves by the same amount in each iteration of the window */
+} motion;
+
+/* False: it moves unevenly with the loop or the parameter. */
+static bool motion_of(const spad__induction *induction, const spad_kernel *kernel,
+                      written_place place, motion *m) {
+    const int32_t loop = induction->inside[place.statement];
+    *m = (motion){.steps = 1, .linear = true};
+    spad__affine any;
+    int64_t period;
+    if (!spad__induction_period(induction, kernel, place.index, true, loop, &any, &period)) {
+        return false;
+    }
+    if (loop < 0) return true;
+    const spad__moves one = {.kernel = kernel, .param = -1, .loop = loop, .loop_step = 1};
+    m->linear =
+        spad__affine_of(&one, place.index, &any, &period, NULL) == SPAD__EVEN && period == 1;
+    return spad__induction_period(induction, kernel, place.index, false, loop, &m->rate, &m->steps);
+}
+
+/* Are the values of an index known from the values of the loops alone? */
+static bool is_of_loops(const spad_kernel *kernel, spad_expr index) {
+    const spad_expr_info info = spad_kernel_get_expr(kernel, index);
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_op op = info.nodes[i].op;
+        if (op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE || op == SPAD_EXPR_UNKNOWN) return false;
+    }
+    return true;
+}
+
+/* Iterations of a window whose values are computed. */
+enum { WINDOW_MAX = 1024 };
+
+/* How far an index strays in a window. False: not known. */
+static bool reach_of(const spad__induction *induction, const spad_kernel *kernel,
+                     written_place place, const motion *m, int64_t *begins, int64_t *reach) {
+    if (!reach_of_loops(induction, kernel, place.statement, place.index, reach)) return false;
+    if (m->linear) return true;
+    const int32_t loop = induction->inside[place.statement];
+    const int64_t begin = begins[loop];
+    int64_t iterations, range;
+    if (!is_of_loops(kernel, place.index) ||
+        !spad__mul(m->steps, induction->extra[loop], &iterations) || iterations > WINDOW_MAX) {
+        return false;
+    }
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    for (; begins[loop] < begin + iterations; begins[loop]++) {
+        const int64_t value = spad_kernel_evaluate(kernel, place.index, begins);
+        low = spad__min(low, value);
+        high = spad__max(high, value);
+    }
+    begins[loop] = begin;
+    return spad__sub(high, low, &range) && spad__add(*reach, range, reach);
+}
+
+/* D of the head of this file. What a step moves one more than the other is added for the part of a
+ * step. False: not known. */
 static bool distance_of(const spad__induction *induction, const spad_kernel *kernel,
-                        written_place left, written_place right, const int64_t *begins,
+                        const written_place *places, const motion *motions, int64_t *begins,
                         int64_t *distance) {
     int64_t one, two, shift, other, apart;
-    return still_part(induction, kernel, left.index, begins, &one, &shift) &&
-           still_part(induction, kernel, right.index, begins, &two, &other) &&
-           spad__sub(spad__max(one, two), spad__min(one, two), distance) &&
+    if (!reach_of(induction, kernel, places[0], &motions[0], begins, distance)) return false;
+    if (is_same_index(kernel, places[0].index, places[1].index)) return true;
+    return reach_of(induction, kernel, places[1], &motions[1], begins, &apart) &&
+           spad__add(*distance, apart, distance) &&
+           still_part(induction, kernel, places[0].index, begins, &one, &shift) &&
+           still_part(induction, kernel, places[1].index, begins, &two, &other) &&
+           spad__sub(spad__max(one, two), spad__min(one, two), &apart) &&
+           spad__add(*distance, apart, distance) &&
            spad__sub(spad__max(shift, other), spad__min(shift, other), &apart) &&
-           spad__add(*distance, apart, distance) &&
-           inner_reach(induction, kernel, left.statement, left.index, &apart) &&
-           spad__add(*distance, apart, distance) &&
-           inner_reach(induction, kernel, right.statement, right.index, &apart) &&
            spad__add(*distance, apart, distance);
 }
 
-/* When two indices meet. */
-static void add_distance(spad__induction *induction, const spad_kernel *kernel, written_place left,
-                         written_place right, const int64_t *begins) {
-    spad__affine rate, other;
-    int64_t distance;
-    if (is_same_index(kernel, left.index, right.index)) return;
-    const bool even = rate_of(induction, kernel, left.statement, left.index, &rate) &&
-                      rate_of(induction, kernel, right.statement, right.index, &other);
-    const bool drifts = even && !spad__affine_is_zero(&rate) && !spad__affine_is_zero(&other) &&
-                        !spad__affine_equal(&rate, &other);
-    if (drifts || !distance_of(induction, kernel, left, right, begins, &distance)) distance = never;
-    raise_least(induction, distance);
+/* By how much the parameter grows in the windows that two indices may be apart. What moves by the
+ * same amount in each iteration is that far apart at most; else a window is added, since they may
+ * be at its begin and at its end. */
+static int64_t growth_apart(int64_t distance, int64_t rate, int64_t window, bool linear) {
+    int64_t growth;
+    if (linear) return spad__scale_up(distance, window, rate, &growth) ? growth : never;
+    return spad__mul(distance / rate + 1, window, &growth) ? growth - 1 : never;
+}
+
+/* When two writes meet: by how much the parameter grows until then. */
+typedef struct meeting {
+    int64_t bound;  /* by indices that move by the same rate; INT64_MAX: none */
+    int64_t others; /* by those of which one or none moves */
+    int64_t window; /* after which all places return that do not move evenly */
+} meeting;
+
+/* Both windows as one, with the rates of that. */
+static bool align_motions(motion *motions) {
+    int64_t steps = motions[0].steps;
+    if (!spad__lcm(steps, motions[1].steps, &steps)) return false;
+    for (size_t i = 0; i < 2; i++) {
+        const spad__affine rate = motions[i].rate;
+        motions[i].rate = (spad__affine){.constant = 0};
+        if (!spad__affine_add(&motions[i].rate, &rate, steps / motions[i].steps)) return false;
+        motions[i].steps = steps;
+    }
+    return true;
+}
+
+/* How two indices move, in windows of both. False: unevenly. */
+static bool motions_of(const spad__induction *induction, const spad_kernel *kernel,
+                       const written_place *places, motion *motions, int64_t *window) {
+    return motion_of(induction, kernel, places[0], &motions[0]) &&
+           motion_of(induction, kernel, places[1], &motions[1]) && align_motions(motions) &&
+           spad__mul(motions[0].steps, induction->step, window);
+}
+
+/* |rate|, or as little as it can be. */
+static int64_t speed_of(const spad__affine *rate) {
+    if (rate->count > 0 || rate->constant == INT64_MIN) return 1;
+    return rate->constant < 0 ? -rate->constant : rate->constant;
+}
+
+static void add_indices(const spad__induction *induction, const spad_kernel *kernel,
+                        const written_place *places, int64_t *begins, meeting *meets) {
+    motion motions[2];
+    int64_t window, distance;
+    if (!motions_of(induction, kernel, places, motions, &window)) {
+        meets->others = never;
+        return;
+    }
+    const bool linear = motions[0].linear && motions[1].linear;
+    if (!linear && !spad__lcm(meets->window, window, &meets->window)) meets->window = never;
+    const bool stays = spad__affine_is_zero(&motions[0].rate);
+    const bool other_stays = spad__affine_is_zero(&motions[1].rate);
+    if (stays && other_stays) return;
+    const bool alike = spad__affine_equal(&motions[0].rate, &motions[1].rate);
+    int64_t growth = never; /* also where they drift */
+    if ((alike || stays || other_stays) &&
+        distance_of(induction, kernel, places, motions, begins, &distance)) {
+        growth = growth_apart(distance, speed_of(&motions[stays ? 1 : 0].rate), window, linear);
+    }
+    int64_t *most = alike ? &meets->bound : &meets->others;
+    *most = alike ? spad__min(*most, growth) : spad__max(*most, growth);
 }
 
 /* The operation with an access: at or after statement `from`. */
@@ -181,23 +305,24 @@ static size_t statement_of_access(const spad_kernel *kernel, size_t access, size
     }
 }
 
-/* A row and the rows before it. */
+/* A row with itself and the rows before it. */
 static void add_row(spad__induction *induction, const spad_kernel *kernel, size_t statement,
-                    size_t row, const int64_t *begins) {
+                    size_t row, int64_t *begins) {
     const spad_kernel_access *access = spad_kernel_get_access(kernel, row);
-    for (size_t d = 0; d < access->index_count; d++) {
-        add_period(induction, kernel, statement, access->index[d]);
-    }
     size_t before = 0; /* statement of the other row */
-    for (size_t i = 0; i < row; i++) {
+    for (size_t i = 0; i <= row; i++) {
         const spad_kernel_access *other = spad_kernel_get_access(kernel, i);
         if (!counts_as_write(induction, other, access->tensor)) continue;
         before = statement_of_access(kernel, i, before);
-        if (spad__induction_never_same(kernel, access, other)) continue;
+        if (i < row && spad__induction_never_same(kernel, access, other)) continue;
+        meeting meets = {.bound = INT64_MAX, .window = 1};
         for (size_t d = 0; d < access->index_count && d < other->index_count; d++) {
-            add_distance(induction, kernel, (written_place){statement, access->index[d]},
-                         (written_place){before, other->index[d]}, begins);
+            const written_place places[] = {{statement, access->index[d]},
+                                            {before, other->index[d]}};
+            add_indices(induction, kernel, places, begins, &meets);
         }
+        raise_least(induction,
+                    meets.bound < INT64_MAX ? meets.bound : spad__max(meets.others, meets.window));
     }
 }
 

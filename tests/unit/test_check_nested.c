@@ -344,6 +344,66 @@ static void writes_that_drift(void **state) {
     }
 }
 
+/* One agent with stores whose end it does not wait for. */
+#define UNWAITED(extent, range, stores)                                      \
+    "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup g\n" \
+    "tensor out : global fp16 [" extent "] (8, 8) output\n"                  \
+    "tensor s : shared fp16 (8, 8)\nagent a {\nsimt f writes s\nfence\n"     \
+    "for i in 0.." range " {\n" stores "}\ncommit g\nwait g pending 0\n}\n"
+#define STORE(place) "tma store reads s writes out[" place "] in g\n"
+
+/* Indices that return, that stray while they move on, that inner loops move, and loops that get
+ * longer more slowly than the parameter: the first N with two writes of one tile is far. */
+static void unwaited_writes_of_one_agent_meet_late(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {UNWAITED("70", "N", STORE("i % 70")), 71},
+        {UNWAITED("10, 14", "N", STORE("i % 10, i % 14")), 71},
+        {UNWAITED("30", "N / 4", STORE("i % 30")), 124},
+        {UNWAITED("N + 500", "N", STORE("11 * (i % 7) + 6 * (i / 7)")), 78},
+        {UNWAITED("N + 500", "N", STORE("11 * (i % 7) - 6 * (i / 7) + 2 * N")), 84},
+        {UNWAITED("N + 61, 7", "N", STORE("i / 7, i % 7") STORE("i / 7 + 60, i % 7")), 421},
+        {UNWAITED("N + 60", "N", "for j in 0..2 {\n" STORE("i + 60 * j") "}\n"), 61},
+        {UNWAITED("N + 120", "3 { for t in 0..N", STORE("t + 60 * i") "}\n"), 61},
+        {UNWAITED("N + 60", "N", STORE("i") "for j in 0..2 {\n" STORE("i + 30 * j + 30") "}\n"),
+         31},
+        {UNWAITED("N + 60", "N / 4", STORE("i") STORE("i + 60")), 244},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong - 1};
+        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+}
+
+/* What never meets is proved, however its indices are written. */
+static void writes_that_never_meet_are_proved(void **state) {
+    (void)state;
+    static const char *const proved[] = {
+        UNWAITED("N", "N", STORE("i")),
+        UNWAITED("2 * N", "N", STORE("2 * i") STORE("2 * i + 1")),
+        UNWAITED("8 * N", "N", "for j in 0..8 {\n" STORE("8 * i + j") "}\n"),
+        UNWAITED("N, 7", "N", STORE("i / 7, i % 7")),
+        UNWAITED("3 * N", "3 { for t in 0..N", STORE("i * N + t") "}\n"),
+        UNWAITED("3, N", "3 { for t in 0..N", STORE("i, t") "}\n"),
+        UNWAITED("3 * N", "3 { for t in 0..N", STORE("3 * t + i") "}\n"),
+        UNWAITED("N + 1, 3", "N", STORE("i, i % 3")),
+    };
+    for (size_t i = 0; i < sizeof proved / sizeof proved[0]; i++) {
+        const answer a = ask(proved[i], NULL, 0, NULL);
+        if (a.verdict != SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_that_drift),
@@ -354,6 +414,8 @@ int main(void) {
         cmocka_unit_test(no_proof),
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
+        cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
+        cmocka_unit_test(writes_that_never_meet_are_proved),
         cmocka_unit_test(breaks),
         cmocka_unit_test(indices_in_rounds),
         cmocka_unit_test(no_proof_of_programs),

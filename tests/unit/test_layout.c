@@ -162,6 +162,24 @@ static void aliases_have_places(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+static void every_slot_of_an_alias_has_a_row_in_the_table(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\ntensor a : shared u8 (1, 4096)\n"
+                                     "tensor b : shared u8 [2] (1, 512) alias of a + 1024\n"
+                                     "simt p writes a\nsimt q reads a\n"
+                                     "simt p writes b[0], b[1]\nsimt q reads b[0], b[1]\n");
+    spad_layout *layout = lay_out(kernel);
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "\nshared,b,0,0,1,1024,512,,,,3\n"
+                                       "shared,b,1,0,1,1536,512,,,,3\n"));
+    test_text_free(&text);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 static void aliases_give_what_they_are_to_their_home(void **state) {
     (void)state;
     assert_false(
@@ -786,6 +804,7 @@ int main(void) {
         cmocka_unit_test(inputs_and_outputs_are_kept),
         cmocka_unit_test(aliases_keep_their_home),
         cmocka_unit_test(aliases_have_places),
+        cmocka_unit_test(every_slot_of_an_alias_has_a_row_in_the_table),
         cmocka_unit_test(aliases_give_what_they_are_to_their_home),
         cmocka_unit_test(what_is_outside_needs_nothing),
         cmocka_unit_test(alloc_and_free_are_touches),

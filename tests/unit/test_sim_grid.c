@@ -343,6 +343,21 @@ static void what_limits_blocks(void **state) {
     assert_string_equal(spad_occupancy_limit_name(SPAD_OCCUPANCY_LIMITS), "?");
 }
 
+static void a_memory_that_is_not_used_does_not_hide_the_limit_of_another(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on sm_100\ntensor t : tmem f32 (128, 256)\nsimt "
+                                     "fill writes t\nsimt op reads t\n");
+    spad_layout *layout;
+    assert_int_equal(spad_layout_create(&layout, kernel, NULL, NULL), SPAD_OK);
+    const spad_occupancy o = spad_occupancy_get(kernel, layout);
+    const spad_target *target = spad_kernel_get_target(kernel);
+    assert_int_equal(o.limit, SPAD_OCCUPANCY_SPACE);
+    assert_string_equal(target->spaces[o.space].name, "tmem");
+    assert_int_equal(o.blocks, 2);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* The main program counts as an agent does. Agents are threads of the same block. */
 static void threads_of_the_main_program(void **state) {
     (void)state;
@@ -590,14 +605,23 @@ static void failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waves_and_tails),        cmocka_unit_test(grids_in_words),
-        cmocka_unit_test(reuse_leaves_the_cache), cmocka_unit_test(grid_of_the_kernel),
-        cmocka_unit_test(target_without_units),   cmocka_unit_test(clauses_are_written_and_read),
-        cmocka_unit_test(faults_of_the_language), cmocka_unit_test(calls_of_the_builder),
-        cmocka_unit_test(what_limits_blocks),     cmocka_unit_test(threads_of_the_main_program),
-        cmocka_unit_test(registers_in_words),     cmocka_unit_test(blocks_that_are_too_large),
-        cmocka_unit_test(what_bounds_a_kernel),   cmocka_unit_test(kernels_without_work),
-        cmocka_unit_test(times_that_do_not_fit),  cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(waves_and_tails),
+        cmocka_unit_test(grids_in_words),
+        cmocka_unit_test(reuse_leaves_the_cache),
+        cmocka_unit_test(grid_of_the_kernel),
+        cmocka_unit_test(target_without_units),
+        cmocka_unit_test(clauses_are_written_and_read),
+        cmocka_unit_test(faults_of_the_language),
+        cmocka_unit_test(calls_of_the_builder),
+        cmocka_unit_test(what_limits_blocks),
+        cmocka_unit_test(a_memory_that_is_not_used_does_not_hide_the_limit_of_another),
+        cmocka_unit_test(threads_of_the_main_program),
+        cmocka_unit_test(registers_in_words),
+        cmocka_unit_test(blocks_that_are_too_large),
+        cmocka_unit_test(what_bounds_a_kernel),
+        cmocka_unit_test(kernels_without_work),
+        cmocka_unit_test(times_that_do_not_fit),
+        cmocka_unit_test(failing_allocations),
         cmocka_unit_test(blocks_in_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

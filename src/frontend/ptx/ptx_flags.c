@@ -7,7 +7,7 @@
  * warp goes another way, and this run says nothing about that.
  *
  *     release   st.release, an atomic with .release or .acq_rel, or the last fence of the warp
- *               before a strong write
+ *               before a strong write; strong writes to the same place after it pass it on
  *     acquire   ld.acquire, an atomic with .acquire or .acq_rel, or the next fence of the warp
  *               after a strong read
  *
@@ -19,7 +19,8 @@
  *
  * Cost: O(bytes of all accesses + reads * warps).
  *
- * Reference: PTX ISA 9.0, sections 8.8 (release and acquire patterns) and 8.9.2 (observation).
+ * Reference: PTX ISA 9.0, sections 8.8 (release and acquire patterns, of which a release
+ * and later strong writes to the same location are one) and 8.9.2 (observation).
  */
 #include "frontend/ptx/ptx_flags.h"
 
@@ -127,34 +128,42 @@ static bool read_flag(flag_walk *k, int32_t event, int32_t newest) {
     return true;
 }
 
-/* A read-modify-write keeps what was released before, except by the same warp. */
-static int32_t without_warp(flag_walk *k, int32_t newest, int32_t warp) {
-    int32_t *link = &newest;
-    while (*link >= 0) {
-        flag_writer *w = &k->writers.items[*link];
-        if (w->warp == warp) {
-            *link = w->older;
-        } else {
-            link = &w->older;
-        }
-    }
-    return newest;
+/* Takes the row of a warp, if there is one, out of a list that begins at *newest. -1: none. */
+static int32_t take_writer(flag_walk *k, int32_t *newest, int32_t warp) {
+    int32_t *link = newest;
+    while (*link >= 0 && k->writers.items[*link].warp != warp)
+        link = &k->writers.items[*link].older;
+    const int32_t found = *link;
+    if (found >= 0) *link = k->writers.items[found].older;
+    return found;
 }
 
-static bool write_flag(flag_walk *k, int32_t event, bool modifies, int32_t *cell) {
+/* What a strong write releases: its own event, or what the last fence of its warp or the warp's
+ * last write to the same place did. */
+static flag_writer released_by(flag_walk *k, int32_t event, int32_t before) {
     const spad__ptx_event *e = &k->log->events.items[event].event;
     const int32_t warp = k->out->warp_of[event];
-    const bool releases = (e->order & SPAD__PTX_RELEASE) != 0;
     const flag_warp *own = &k->warps[warp];
-    const bool fenced = !releases && own->fence >= 0;
-    const int32_t older = modifies ? without_warp(k, *cell, warp) : -1;
+    flag_writer row = {.warp = warp, .source = event, .relaxed = true, .older = -1};
+    if ((e->order & SPAD__PTX_RELEASE) != 0) {
+        row.relaxed = false;
+    } else if (before >= 0 && !k->writers.items[before].relaxed &&
+               k->writers.items[before].source > own->fence) {
+        row = k->writers.items[before];
+    } else if (own->fence >= 0) {
+        row = (flag_writer){.warp = warp, .source = own->fence, .narrow = own->narrow, .older = -1};
+    }
+    row.narrow |= (e->order & SPAD__PTX_CTA_SCOPE) != 0;
+    return row;
+}
+
+/* A read-modify-write keeps what other warps have released before. */
+static bool write_flag(flag_walk *k, int32_t event, bool modifies, int32_t *cell) {
     if (!spad__array_reserve(&k->log->host, &k->writers, 1)) return false;
-    k->writers.items[k->writers.count] =
-        (flag_writer){.warp = warp,
-                      .source = fenced ? own->fence : event,
-                      .relaxed = !releases && !fenced,
-                      .narrow = (e->order & SPAD__PTX_CTA_SCOPE) != 0 || (fenced && own->narrow),
-                      .older = older};
+    const int32_t before = take_writer(k, cell, k->out->warp_of[event]);
+    flag_writer row = released_by(k, event, before);
+    row.older = modifies ? *cell : -1;
+    k->writers.items[k->writers.count] = row;
     *cell = (int32_t)k->writers.count++;
     return true;
 }

@@ -67,7 +67,9 @@ static spad__ptx_storage shared_storage(spad__ptx_machine *m, spad__ptx_place pl
                                         int64_t count) {
     if (place.cta < 0 || place.cta >= m->cta_count) return (spad__ptx_storage){0};
     spad__ptx_cta *cta = &m->ctas[place.cta];
-    if (!is_in_range(place.offset, count, cta->shared_bytes)) return (spad__ptx_storage){0};
+    const bool reserved = is_in_range(place.offset - cta->reserved_at, count, cta->reserved_bytes);
+    if (!reserved && !is_in_range(place.offset, count, cta->shared_bytes))
+        return (spad__ptx_storage){0};
     return (spad__ptx_storage){.found = true,
                                .bytes = cta->shared + place.offset,
                                .known = cta->shared_known + place.offset,

@@ -17,7 +17,13 @@
 #include "frontend/ptx/run/ptx_warp.h"
 #include "frontend/ptx/run/ptx_warp_races.h"
 
-enum { MOST_THREADS = 1024, MOST_SHARED = 1 << 24, MOST_OF_THREAD = 512 << 10, MOST_ENDINGS = 256 };
+enum {
+    MOST_THREADS = 1024,
+    MOST_SHARED = 1 << 24,
+    MOST_OF_THREAD = 512 << 10,
+    MOST_ENDINGS = 256,
+    RESERVED_SHARED = 1024 /* bytes for the system in each CTA, from sm_80 on */
+};
 
 /* ---- the launch --------------------------------------------------------------------------------
  */
@@ -149,6 +155,27 @@ static bool make_buffers(spad__ptx_machine *m) {
 /* ---- CTAs and warps
  * ------------------------------------------------------------------------------ */
 
+int64_t spad__ptx_all_shared(const spad__ptx_cta *cta) {
+    return cta->reserved_at + cta->reserved_bytes;
+}
+
+/* Shared memory of the kernel and of the system. What the system leaves in its own is not
+ * documented: ones, so that a flag that nobody has reset counts as set. */
+static bool make_shared(spad__ptx_machine *m, spad__ptx_cta *cta, int64_t shared_bytes) {
+    cta->shared_bytes = cta->reserved_at = shared_bytes;
+    if (m->layout->asks_reserved) {
+        (void)spad__align_up(shared_bytes, RESERVED_SHARED, &cta->reserved_at);
+        cta->reserved_bytes = RESERVED_SHARED;
+    }
+    const size_t all = (size_t)spad__ptx_all_shared(cta) + 1;
+    cta->shared = spad__new(m->host, all);
+    cta->shared_known = spad__new(m->host, all);
+    if (cta->shared == NULL || cta->shared_known == NULL) return false;
+    memset(cta->shared + cta->reserved_at, 0xff, (size_t)cta->reserved_bytes);
+    memset(cta->shared_known + cta->reserved_at, 1, (size_t)cta->reserved_bytes);
+    return true;
+}
+
 static bool make_cta(spad__ptx_machine *m, int32_t rank, uint32_t threads, int64_t shared_bytes) {
     const spad__ptx_launch *launch = m->launch;
     spad__ptx_cta *cta = &m->ctas[rank];
@@ -157,13 +184,10 @@ static bool make_cta(spad__ptx_machine *m, int32_t rank, uint32_t threads, int64
         cta->id[d] = launch->first_cta[d] + rest % launch->cluster[d];
         rest /= launch->cluster[d];
     }
-    cta->shared = spad__new(m->host, (size_t)shared_bytes + 1);
-    cta->shared_known = spad__new(m->host, (size_t)shared_bytes + 1);
-    cta->shared_bytes = shared_bytes;
     cta->first_warp = (int32_t)m->warps.count;
     cta->warp_count = (int32_t)((threads + SPAD__PTX_LANES - 1) / SPAD__PTX_LANES);
     m->cta_count = rank + 1;
-    if (cta->shared == NULL || cta->shared_known == NULL) return false;
+    if (!make_shared(m, cta, shared_bytes)) return false;
     if (!spad__array_reserve(m->host, &m->warps, cta->warp_count)) return false;
     for (int32_t n = 0; n < cta->warp_count; n++) {
         const uint32_t left = threads - (uint32_t)n * SPAD__PTX_LANES;
@@ -227,8 +251,9 @@ static void machine_free(spad__ptx_machine *m) {
     for (size_t n = 0; n < m->warps.count; n++) warp_free(m, &m->warps.items[n]);
     for (int32_t n = 0; n < m->cta_count; n++) {
         spad__ptx_words_free(m, &m->ctas[n]);
-        spad__free(m->host, m->ctas[n].shared, (size_t)m->ctas[n].shared_bytes + 1);
-        spad__free(m->host, m->ctas[n].shared_known, (size_t)m->ctas[n].shared_bytes + 1);
+        const size_t all = (size_t)spad__ptx_all_shared(&m->ctas[n]) + 1;
+        spad__free(m->host, m->ctas[n].shared, all);
+        spad__free(m->host, m->ctas[n].shared_known, all);
     }
     for (size_t n = 0; m->buffers != NULL && n < m->buffer_count; n++) {
         const spad__ptx_buffer *b = &m->buffers[n];
@@ -295,6 +320,20 @@ static bool unblock(spad__ptx_machine *m) {
     return moved || m->progress != before;
 }
 
+/* The warp whose strong write is the oldest goes on. False: none has stopped at one. */
+static bool resume_yielded(spad__ptx_machine *m) {
+    spad__ptx_warp *oldest = NULL;
+    for (size_t n = 0; n < m->warps.count; n++) {
+        spad__ptx_warp *w = &m->warps.items[n];
+        if (w->yielded > 0 && (oldest == NULL || w->yielded < oldest->yielded)) oldest = w;
+    }
+    if (oldest == NULL) return false;
+    oldest->yielded = 0;
+    return true;
+}
+
+/* A warp that has made a strong write stops until the others can do no more: a warp that waits for
+ * that write sees it before later ones, which would order more than the wait does. */
 static void run_warps(spad__ptx_machine *m) {
     for (;;) {
         bool ran = false;
@@ -304,12 +343,12 @@ static void run_warps(spad__ptx_machine *m) {
             if (spad__ptx_alive(w) == 0) continue;
             alive = true;
             const int64_t before = m->progress;
-            if (w->seen == before) continue;
+            if (w->seen == before || w->yielded > 0) continue;
             w->seen = spad__ptx_run_warp(m, w) ? -1 : before;
             ran = true;
         }
         if (m->status != SPAD_OK || !alive) return;
-        if (!ran && !unblock(m)) break;
+        if (!ran && !resume_yielded(m) && !unblock(m)) break;
     }
     m->result->stuck = true;
 }

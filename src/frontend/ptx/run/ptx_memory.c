@@ -58,7 +58,10 @@ static void add_touched_runs(const spad__ptx_touch *t, spad__ptx_machine *m, uin
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         const spad__ptx_place *place = &t->places[__builtin_ctz(rest)];
         if (place->cta != cta) continue;
-        const int64_t end = spad__min(place->offset + t->bytes, m->ctas[cta].shared_bytes);
+        const int64_t most = place->offset >= m->ctas[cta].reserved_at
+                                 ? spad__ptx_all_shared(&m->ctas[cta])
+                                 : m->ctas[cta].shared_bytes;
+        const int64_t end = spad__min(place->offset + t->bytes, most);
         if (end <= place->offset) continue;
         if (!begun) spad__ptx_add_access(m, kind, false, cta);
         begun = true;
@@ -125,6 +128,7 @@ spad__ptx_outcome spad__ptx_touch_event(spad__ptx_touch *t, spad__ptx_machine *m
     }
     if (in_shared) lanes |= t->blind;
     if (lanes == 0) return SPAD__PTX_DONE;
+    if ((t->kind & SPAD__PTX_ATOMIC) != 0 && (t->kind & SPAD__PTX_WRITE) != 0) m->yields = true;
     spad__ptx_compare_lanes(t, m, w);
     if (m->status != SPAD_OK) return SPAD__PTX_FAILED;
     spad__ptx_event *event = spad__ptx_begin_event(m, w, lanes, SPAD__PTX_ACCESS);

@@ -15,6 +15,7 @@ typedef struct module_reach {
     const spad__ptx_module *module;
     bool *functions;
     bool *variables; /* of the module */
+    bool reserved;   /* the system's own shared memory */
     int32_t *open;   /* functions whose body is not read yet */
     size_t open_count;
 } module_reach;
@@ -38,8 +39,14 @@ static void reach_variable(module_reach *r, int32_t variable) {
     }
 }
 
+static bool is_of_reserved_memory(int32_t special) {
+    return special >= SPAD__PTX_SPECIAL_RESERVED_BEGIN && special <= SPAD__PTX_SPECIAL_RESERVED_1;
+}
+
 static void reach_operand(module_reach *r, const spad__ptx_operand *operand) {
-    if (operand->kind == SPAD__PTX_FUNCTION) {
+    if (operand->kind == SPAD__PTX_SPECIAL) {
+        r->reserved |= is_of_reserved_memory(operand->special);
+    } else if (operand->kind == SPAD__PTX_FUNCTION) {
         reach_function(r, operand->value);
     } else if (operand->variable >= 0 && operand->variable < SPAD__PTX_LOCAL) {
         reach_variable(r, operand->variable);
@@ -188,6 +195,7 @@ bool spad__ptx_lay_out(spad__ptx_layout *out, const spad__ptx_module *module,
             place_function(out, module, n);
         }
         place_dynamic(out, module);
+        out->asks_reserved = r.reserved;
     } else {
         spad__ptx_layout_free(out, module, host);
     }

@@ -29,6 +29,7 @@ typedef struct spad__ptx_layout {
     int64_t static_shared;  /* bytes */
     int64_t dynamic_at;     /* where dynamic shared memory begins */
     int64_t dynamic_align;
+    bool asks_reserved; /* the kernel reads %reserved_smem_offset_...: cooperative groups do */
     int64_t const_bytes;
     int64_t global_bytes;
 } spad__ptx_layout;

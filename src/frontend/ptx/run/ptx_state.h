@@ -95,6 +95,7 @@ typedef struct spad__ptx_warp {
     uint32_t carry_known;
     int64_t seen;   /* machine->progress when its lanes blocked */
     bool spinning;  /* some of them are in a loop that repeats itself */
+    int64_t yielded; /* the number of its strong write after which the others come first; 0: none */
     int64_t stores; /* counts what a spinning loop would not do */
     spad__ptx_spin spin;
     SPAD_ARRAY(spad__ptx_stay) stays;
@@ -143,7 +144,9 @@ typedef struct spad__ptx_cta {
     uint32_t id[3];
     uint8_t *shared;
     uint8_t *shared_known;
-    int64_t shared_bytes; /* static and dynamic */
+    int64_t shared_bytes;   /* static and dynamic */
+    int64_t reserved_at;    /* where the system's own shared memory begins, above the kernel's */
+    int64_t reserved_bytes; /* 0: the kernel does not ask where it is */
     spad__ptx_barrier barriers[SPAD__PTX_BARRIERS];
     int32_t first_warp;
     int32_t warp_count;
@@ -182,6 +185,8 @@ typedef struct spad__ptx_machine {
     bool leave_spins; /* nothing else can go on: loops that repeat themselves are left */
     bool left_spin;   /* one was */
     bool ended;       /* a wait that is endless has ended: the other warps come first */
+    bool yields;      /* the warp that runs has made a strong write: the other warps come first */
+    int64_t strong_writes;
     struct spad__ptx_layout *layout; /* of variables; ptx_shared.h */
     struct spad__ptx_flow *flows;    /* of each function of the module; ptx_flow.h */
     int32_t *pointers;               /* of each instruction; ptx_pointer.h */
@@ -246,6 +251,8 @@ bool spad__ptx_same(const spad__ptx_value *value, uint32_t lanes, uint64_t *out)
 /* Where an address in a space (as the instruction names it) leads, for a CTA. */
 spad__ptx_place spad__ptx_resolve(const spad__ptx_machine *m, const spad__ptx_warp *w,
                                   spad__ptx_space space, uint64_t address);
+/* Bytes of all shared memory of a CTA, with the system's own. */
+int64_t spad__ptx_all_shared(const spad__ptx_cta *cta);
 /* Copies bytes in and out, with a flag per byte whether it is known. False: out of range; a remark
  * was made, reads are unknown and writes are lost. Shared, global, const and param space. */
 bool spad__ptx_peek_bytes(spad__ptx_machine *m, const spad__ptx_warp *w, spad__ptx_place place,

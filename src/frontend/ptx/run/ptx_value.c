@@ -137,6 +137,15 @@ static uint64_t shared_size(const question *q) {
 static uint64_t dynamic_size(const question *q) {
     return (uint64_t)q->machine->launch->dynamic_shared_bytes;
 }
+static uint64_t reserved_begin(const question *q) {
+    return (uint64_t)q->cta->reserved_at | (uint64_t)q->warp->cta << 24;
+}
+static uint64_t reserved_end(const question *q) {
+    return reserved_begin(q) + (uint64_t)q->cta->reserved_bytes;
+}
+static uint64_t reserved_size(const question *q) {
+    return (uint64_t)q->cta->reserved_bytes;
+}
 static uint64_t warp_size(const question *q) {
     (void)q;
     return SPAD__PTX_LANES;
@@ -165,6 +174,10 @@ static uint64_t (*const uniform_specials[SPAD__PTX_SPECIAL_COUNT])(const questio
     [SPAD__PTX_SPECIAL_DYNAMIC_SMEM_SIZE] = dynamic_size,
     [SPAD__PTX_SPECIAL_WARP_SZ] = warp_size,
     [SPAD__PTX_SPECIAL_CURRENT_GRAPH_EXEC] = zero,
+    [SPAD__PTX_SPECIAL_RESERVED_BEGIN] = reserved_begin,
+    [SPAD__PTX_SPECIAL_RESERVED_END] = reserved_end,
+    [SPAD__PTX_SPECIAL_RESERVED_CAP] = reserved_size,
+    [SPAD__PTX_SPECIAL_RESERVED_1] = reserved_begin, /* the words of cooperative groups */
 };
 
 static void get_special(const spad__ptx_machine *m, const spad__ptx_warp *w,

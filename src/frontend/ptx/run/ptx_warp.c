@@ -228,7 +228,7 @@ static void run_group(spad__ptx_machine *m, spad__ptx_warp *w, lane_group *g, in
     while (*steps < STEPS_PER_TURN) {
         ++*steps;
         if (!step_group(m, w, g)) return;
-        if (g->pc >= g->limit || m->ended) break;
+        if (g->pc >= g->limit || m->ended || m->yields) break;
     }
     store_pc(w, g->lanes, g->pc);
 }
@@ -238,9 +238,11 @@ bool spad__ptx_run_warp(spad__ptx_machine *m, spad__ptx_warp *w) {
     int64_t steps = 0;
     w->waiting = 0;
     w->spinning = false;
+    m->yields = false;
     while (m->status == SPAD_OK && pick_group(w, &g)) {
-        if (steps >= STEPS_PER_TURN || m->ended) {
+        if (steps >= STEPS_PER_TURN || m->ended || m->yields) {
             store_pc(w, g.lanes, g.pc);
+            if (m->yields) w->yielded = ++m->strong_writes;
             return true;
         }
         run_group(m, w, &g, &steps);

@@ -36,7 +36,7 @@ typedef struct spad__ptx_shared_word {
 } spad__ptx_shared_word;
 
 void spad__ptx_words_free(const spad__ptx_machine *m, spad__ptx_cta *cta) {
-    const size_t words = (size_t)(cta->shared_bytes / SHARED_WORD_BYTES) + 1;
+    const size_t words = (size_t)(spad__ptx_all_shared(cta) / SHARED_WORD_BYTES) + 1;
     spad__free(m->host, cta->words, words * sizeof *cta->words);
     cta->words = NULL;
 }
@@ -104,7 +104,7 @@ void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spa
     const bool all = (t->lanes & ~m->maybe) == spad__ptx_live(w);
     if ((t->kind & SPAD__PTX_ATOMIC) != 0 || t->bytes < SHARED_WORD_BYTES) return;
     if (cta->words == NULL) {
-        const size_t words = (size_t)(cta->shared_bytes / SHARED_WORD_BYTES) + 1;
+        const size_t words = (size_t)(spad__ptx_all_shared(cta) / SHARED_WORD_BYTES) + 1;
         cta->words = spad__new_array(m->host, words, sizeof *cta->words);
         if (cta->words == NULL) {
             (void)spad__ptx_no_memory(m);
@@ -114,7 +114,7 @@ void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spa
     for (uint32_t rest = t->shared & ~m->maybe; rest != 0; rest &= rest - 1) {
         const int lane = spad__ptx_first_lane(rest);
         const spad__ptx_place *place = &t->places[lane];
-        if (place->cta != w->cta || place->offset + t->bytes > cta->shared_bytes) continue;
+        if (place->cta != w->cta || place->offset + t->bytes > spad__ptx_all_shared(cta)) continue;
         for (int64_t n = 0; n < t->bytes / SHARED_WORD_BYTES; n++) {
             spad__ptx_shared_word *word = &cta->words[place->offset / SHARED_WORD_BYTES + n];
             if ((t->kind & SPAD__PTX_WRITE) != 0) {

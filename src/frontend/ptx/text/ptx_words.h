@@ -591,39 +591,43 @@ typedef struct spad__ptx_word_set {
     uint64_t bits[(SPAD__PTX_WORD_COUNT + 63) / 64];
 } spad__ptx_word_set;
 
-#define SPAD__PTX_SPECIALS(X)                      \
-    X(TID, "%tid")                                 \
-    X(NTID, "%ntid")                               \
-    X(LANEID, "%laneid")                           \
-    X(WARPID, "%warpid")                           \
-    X(NWARPID, "%nwarpid")                         \
-    X(CTAID, "%ctaid")                             \
-    X(NCTAID, "%nctaid")                           \
-    X(SMID, "%smid")                               \
-    X(NSMID, "%nsmid")                             \
-    X(GRIDID, "%gridid")                           \
-    X(CLUSTERID, "%clusterid")                     \
-    X(NCLUSTERID, "%nclusterid")                   \
-    X(CLUSTER_CTAID, "%cluster_ctaid")             \
-    X(CLUSTER_NCTAID, "%cluster_nctaid")           \
-    X(CLUSTER_CTARANK, "%cluster_ctarank")         \
-    X(CLUSTER_NCTARANK, "%cluster_nctarank")       \
-    X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster") \
-    X(LANEMASK_EQ, "%lanemask_eq")                 \
-    X(LANEMASK_LE, "%lanemask_le")                 \
-    X(LANEMASK_LT, "%lanemask_lt")                 \
-    X(LANEMASK_GE, "%lanemask_ge")                 \
-    X(LANEMASK_GT, "%lanemask_gt")                 \
-    X(CLOCK, "%clock")                             \
-    X(CLOCK_HI, "%clock_hi")                       \
-    X(CLOCK64, "%clock64")                         \
-    X(GLOBALTIMER, "%globaltimer")                 \
-    X(GLOBALTIMER_LO, "%globaltimer_lo")           \
-    X(GLOBALTIMER_HI, "%globaltimer_hi")           \
-    X(TOTAL_SMEM_SIZE, "%total_smem_size")         \
-    X(AGGR_SMEM_SIZE, "%aggr_smem_size")           \
-    X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size")     \
-    X(CURRENT_GRAPH_EXEC, "%current_graph_exec")   \
+#define SPAD__PTX_SPECIALS(X)                        \
+    X(TID, "%tid")                                   \
+    X(NTID, "%ntid")                                 \
+    X(LANEID, "%laneid")                             \
+    X(WARPID, "%warpid")                             \
+    X(NWARPID, "%nwarpid")                           \
+    X(CTAID, "%ctaid")                               \
+    X(NCTAID, "%nctaid")                             \
+    X(SMID, "%smid")                                 \
+    X(NSMID, "%nsmid")                               \
+    X(GRIDID, "%gridid")                             \
+    X(CLUSTERID, "%clusterid")                       \
+    X(NCLUSTERID, "%nclusterid")                     \
+    X(CLUSTER_CTAID, "%cluster_ctaid")               \
+    X(CLUSTER_NCTAID, "%cluster_nctaid")             \
+    X(CLUSTER_CTARANK, "%cluster_ctarank")           \
+    X(CLUSTER_NCTARANK, "%cluster_nctarank")         \
+    X(IS_EXPLICIT_CLUSTER, "%is_explicit_cluster")   \
+    X(LANEMASK_EQ, "%lanemask_eq")                   \
+    X(LANEMASK_LE, "%lanemask_le")                   \
+    X(LANEMASK_LT, "%lanemask_lt")                   \
+    X(LANEMASK_GE, "%lanemask_ge")                   \
+    X(LANEMASK_GT, "%lanemask_gt")                   \
+    X(CLOCK, "%clock")                               \
+    X(CLOCK_HI, "%clock_hi")                         \
+    X(CLOCK64, "%clock64")                           \
+    X(GLOBALTIMER, "%globaltimer")                   \
+    X(GLOBALTIMER_LO, "%globaltimer_lo")             \
+    X(GLOBALTIMER_HI, "%globaltimer_hi")             \
+    X(TOTAL_SMEM_SIZE, "%total_smem_size")           \
+    X(AGGR_SMEM_SIZE, "%aggr_smem_size")             \
+    X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size")       \
+    X(CURRENT_GRAPH_EXEC, "%current_graph_exec")     \
+    X(RESERVED_BEGIN, "%reserved_smem_offset_begin") \
+    X(RESERVED_END, "%reserved_smem_offset_end")     \
+    X(RESERVED_CAP, "%reserved_smem_offset_cap")     \
+    X(RESERVED_1, "%reserved_smem_offset_1")         \
     X(WARP_SZ, "WARP_SZ")
 
 #define SPAD__PTX_AS_SPECIAL(name, spelling) SPAD__PTX_SPECIAL_##name,

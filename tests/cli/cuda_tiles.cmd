@@ -1,0 +1,8 @@
+# Tiles of two warps: their barrier word orders them, also the relaxed write that passes a release on.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+check() { spad cuda check $1 --no-advice --block 128 --arg out='i32[128]' --kernel $2 2>&1 | grep -v '^ \|executed\|loops' | sed "s|$folder/||g"; }
+for kernel in reverse reverse_unsynced reverse_across tile_sum; do check ../ptx/tiles.ptx $kernel; done
+# Without the release of the atomic that arrives, nothing is passed on.
+sed 's/atom.or.acq_rel/atom.or.relaxed/' ../ptx/tiles.ptx >"$folder/relaxed.ptx"
+check "$folder/relaxed.ptx" reverse

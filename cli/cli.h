@@ -174,6 +174,7 @@ typedef struct cli_launch_words {
     const char *smem;
     cli_words arguments;
     bool calls;         /* show where the line of a remark was inlined */
+    bool checks;        /* errors of the execution are findings of a check that follows */
     uint32_t way;       /* of what data decides: see spad_ptx_launch */
     int64_t timeout_ns; /* of the execution; 0: its own default */
 } cli_launch_words;
@@ -242,6 +243,11 @@ bool cli_is_ptx(const char *path, const cli_text *text);
 spad_status cli_read_launch(cli_kernel *out, const cli_launch_words *words,
                             const spad_kernel_options *options, spad_diagnostics *faults,
                             spad_error *error);
+/* Gives the lines of a compiled kernel their texts, where the files of the program can be read;
+ * relative names are relative to the folder of the module. */
+void cli_read_program(spad_kernel *kernel, const char *module);
+/* Is there another kernel of this name, which only template arguments tell apart? */
+bool cli_has_namesake(const spad_ptx *ptx, size_t kernel);
 /* Lists the entries of a fatbin or an executable, with `text` as its bytes. */
 cli_exit cli_open_image(spad_ptx_image **out, const cli_text *text, const char *path, bool json);
 /* A launch file by its ending or its first line. */

@@ -271,6 +271,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     }
     words.kernel.launch.timeout_ns = words.timeout_ns;
     words.kernel.launch.calls = words.all;
+    words.kernel.launch.checks = !words.fix;
     if (!can_fix(&words, count)) return CLI_USAGE;
     if (words.fix) return fix_kernel(arguments[0], &words);
     exit = cut_names(&words);

@@ -23,7 +23,7 @@ static void print_extents(const char *what, const int32_t extents[3]) {
 
 static void print_kernel(const spad_ptx *ptx, size_t number) {
     const spad_ptx_kernel k = spad_ptx_get_kernel(ptx, number);
-    cli_print(stdout, "%s", k.plain_name);
+    cli_print(stdout, "%s", cli_has_namesake(ptx, number) ? k.full_name : k.plain_name);
     if (strcmp(k.plain_name, k.name) != 0) {
         printf("\n");
         cli_print(stdout, "    mangled %s", k.name);

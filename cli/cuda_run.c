@@ -24,6 +24,7 @@ enum { RUN_PATH = 4096 }; /* realpath() needs PATH_MAX */
 typedef struct cuda_run {
     const char *keep; /* a folder of the user, or NULL */
     bool preload;
+    bool together;  /* one document about all launches */
     char **options; /* of check */
     char **words;   /* these and a file, for one check, which may put them into another order */
     int option_count;
@@ -248,6 +249,25 @@ static cli_exit check_launch(cuda_run *run, const char *name) {
     return exit;
 }
 
+/* All launches in one call of check, so that it writes one document. */
+static cli_exit check_together(cuda_run *run) {
+    const cli_command *check = cli_find_command("check");
+    const size_t options = (size_t)run->option_count, count = options + run->launch_count;
+    char **words = calloc(count + 1, sizeof *words);
+    char(*paths)[RUN_PATH] = calloc(run->launch_count, sizeof *paths);
+    cli_exit exit = words != NULL && paths != NULL ? CLI_FINE : CLI_INTERNAL;
+    if (exit != CLI_FINE) cli_message("out of memory");
+    for (size_t i = 0; i < options && exit == CLI_FINE; i++) words[i] = run->options[i];
+    for (size_t i = 0; i < run->launch_count && exit == CLI_FINE; i++) {
+        words[options + i] = paths[i];
+        if (!join_path(paths[i], run->folder, run->launches[i])) exit = CLI_INTERNAL;
+    }
+    if (exit == CLI_FINE) exit = check->run(check, (int)count, words);
+    free(words);
+    free(paths);
+    return exit;
+}
+
 /* The worst of all verdicts. */
 static cli_exit check_launches(cuda_run *run) {
     size_t fine = 0, wrong = 0;
@@ -278,7 +298,7 @@ static cli_exit run_and_check(cuda_run *run) {
         if (ended) tell_why_nothing(run);
         return CLI_USAGE;
     }
-    exit = check_launches(run);
+    exit = run->together ? check_together(run) : check_launches(run);
     if (ended) return exit;
     cli_message("'%s' did not end by itself: launches after that were not seen", run->program[0]);
     return exit > CLI_USAGE ? exit : CLI_USAGE;
@@ -286,10 +306,14 @@ static cli_exit run_and_check(cuda_run *run) {
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-/* Options of check that write one document, which several launches would overwrite. */
+/* Options of check that write one document about all launches. */
+static bool joins_launches(const char *word) {
+    return strcmp(word, "--json") == 0 || strncmp(word, "--sarif", 7) == 0;
+}
+
+/* Options of check that draw one kernel. */
 static bool writes_document(const char *word) {
-    static const char *const options[] = {"--json", "--sarif", "--report", "--svg",
-                                          "--text", "--trace", "-o"};
+    static const char *const options[] = {"--report", "--svg", "--text", "--trace", "-o"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const size_t length = strlen(options[i]);
         if (strncmp(word, options[i], length) == 0 && (word[length] == '\0' || word[length] == '='))
@@ -315,6 +339,7 @@ static bool take_run_words(cuda_run *run, int count, char **words) {
                         words[i]);
             return false;
         } else {
+            run->together |= joins_launches(words[i]);
             run->options[run->option_count++] = words[i];
         }
     }

@@ -144,8 +144,23 @@ static const char *module_name(const cli_kernel *kernel) {
     return kernel->module != NULL ? kernel->module : cli_input_name(kernel->path);
 }
 
+bool cli_has_namesake(const spad_ptx *ptx, size_t kernel) {
+    const char *name = spad_ptx_get_kernel(ptx, kernel).plain_name;
+    for (size_t i = 0; i < spad_ptx_kernel_count(ptx); i++) {
+        if (i != kernel && strcmp(spad_ptx_get_kernel(ptx, i).plain_name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Names the kernel with its template arguments where that says more than the verdict does. */
+static void tell_name(const char *path, const spad_ptx *ptx, size_t kernel, bool all) {
+    const spad_ptx_kernel k = spad_ptx_get_kernel(ptx, kernel);
+    if (strcmp(k.full_name, k.plain_name) != 0 && (all || cli_has_namesake(ptx, kernel)))
+        cli_message("%s: kernel %s", path, k.full_name);
+}
+
 /* Prints what the run found besides its kernel. */
-static void tell_run(cli_kernel *out, const spad_ptx_run *run, bool calls) {
+static void tell_run(cli_kernel *out, const spad_ptx_run *run, const cli_launch_words *words) {
     const char *path = module_name(out);
     const spad_ptx_counts counts = spad_ptx_run_get_counts(run);
     cli_message("%s: executed %" PRId64 " warp instructions of %d warp%s in %d block%s: %" PRId64
@@ -155,9 +170,9 @@ static void tell_run(cli_kernel *out, const spad_ptx_run *run, bool calls) {
     if (counts.loops > 0) cli_message("%s: %s", path, spad_ptx_run_get_folding(run));
     for (size_t i = 0; i < spad_ptx_run_remark_count(run); i++) {
         spad_ptx_remark remark;
-        const bool told = sum_remarks(run, i, &remark);
+        const bool told = sum_remarks(run, i, &remark) && !(words->checks && remark.wrong);
         if (told) tell_remark(path, &remark);
-        if (told && calls) tell_calls(run, i);
+        if (told && words->calls) tell_calls(run, i);
         out->wrong += remark.wrong;
     }
 }
@@ -169,9 +184,11 @@ static spad_status run_launch(cli_kernel *out, const spad_ptx *ptx, const cli_la
     spad_status status = take_launch(&launch, ptx, words, out->launch, error);
     if (status == SPAD_OK) status = spad_ptx_run_create(&run, ptx, &launch, options, error);
     if (status != SPAD_OK) return status;
-    if (words->way == 0) tell_run(out, run, words->calls);
+    if (words->way == 0) tell_name(module_name(out), ptx, launch.kernel, words->calls);
+    if (words->way == 0) tell_run(out, run, words);
     out->choices = spad_ptx_run_get_counts(run).choices;
     out->kernel = spad_ptx_run_take_kernel(run);
+    cli_read_program(out->kernel, module_name(out));
     spad_ptx_run_destroy(run);
     return SPAD_OK;
 }

@@ -143,6 +143,9 @@ typedef enum spad_severity {
       "a cluster has more blocks than every chip of the family allows")                            \
     X(PRIVATE_MEMORY, 76, ERROR, "SPAD-PRIVATE-MEMORY",                                            \
       "an agent uses the memory of two cores, and can reach that of one")                          \
+    /* the program that a kernel was made from */                                                  \
+    X(EXECUTION, 80, ERROR, "SPAD-EXECUTION",                                                      \
+      "the program that the kernel was made from has an error in its execution")                   \
     /* the text itself */                                                                          \
     X(SYNTAX, 90, ERROR, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the language")
 
@@ -156,6 +159,18 @@ typedef enum spad_finding_code {
 /** Bytes of the text of a place, with the NUL. */
 #define SPAD_PLACE_MAX 192
 
+/** A line of the program that the input was compiled from, where that is what its user wrote: a
+ *  kernel from PTX has lines of CUDA C++. */
+typedef struct spad_program_line {
+    char file[SPAD_NAME_FACT_MAX * 2]; /**< "": none is known, or the input is the program */
+    int32_t line;
+    int32_t column;                 /**< 0: not known */
+    char code[SPAD_PLACE_MAX];      /**< its text; "": not known */
+    char called_at[SPAD_PLACE_MAX]; /**< "a.cu:12, called at b.cu:7"; "": it was not inlined */
+    char inside[SPAD_PLACE_MAX];    /**< "sync.h:149": the code of the toolkit that it calls, and
+                                         where the fault is */
+} spad_program_line;
+
 /** A second location that a finding is about: the other end of a conflict, or a possible fix. */
 typedef struct spad_note {
     int32_t line; /**< 0: no location */
@@ -163,6 +178,7 @@ typedef struct spad_note {
     int32_t width;
     char place[SPAD_PLACE_MAX]; /**< as in spad_finding */
     char message[SPAD_MESSAGE_MAX];
+    spad_program_line program;
 } spad_note;
 
 #define SPAD_NOTES_MAX 8
@@ -185,6 +201,7 @@ typedef struct spad_finding {
     char message[SPAD_MESSAGE_MAX]; /**< one line: facts with units, then what to try */
     size_t note_count;
     spad_note notes[SPAD_NOTES_MAX];
+    spad_program_line program; /**< reports name it first, and the line of the input after it */
 } spad_finding;
 
 /** "SPAD-MIXED-PLACEMENT" and so on; "?" for an invalid code. Static storage. */

@@ -262,26 +262,39 @@ static PyObject *or_none(const char *text) {
     return py_string(text[0] == '\0' ? NULL : text);
 }
 
+/* (line, column) of the input where a finding names a line of the program first; else None. */
+static PyObject *from_of(const spad_program_line *program, int32_t line, int32_t column) {
+    if (program->line == 0) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", py_fact(line, 0), py_fact(column, 0));
+}
+
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list,
-                       Py_BuildValue("{s:N,s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
-                                     "column", py_fact(f->notes[i].column, 0), "message",
-                                     py_string(f->notes[i].message), "place",
-                                     or_none(f->notes[i].place))))
+        const spad_note *n = &f->notes[i];
+        const spad_program_line *p = &n->program;
+        const bool own = p->line > 0;
+        if (!py_append(list, Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N}", "line",
+                                           py_fact(own ? p->line : n->line, 0), "column",
+                                           py_fact(own ? p->column : n->column, 0), "message",
+                                           py_string(n->message), "place", or_none(n->place),
+                                           "file", or_none(own ? p->file : f->file), "from",
+                                           from_of(p, n->line, n->column))))
             Py_CLEAR(list);
     }
     return list;
 }
 
 PyObject *py_finding(const spad_finding *f) {
+    const spad_program_line *p = &f->program;
+    const bool own = p->line > 0;
     return Py_BuildValue(
-        "{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N}", "code", spad_finding_name(f->code),
+        "{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N,s:N}", "code", spad_finding_name(f->code),
         "severity", spad_severity_name(f->severity), "message", py_string(f->message), "subject",
-        or_none(f->subject), "other", or_none(f->other), "line", py_fact(f->line, 0), "column",
-        py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1), "file",
-        or_none(f->file), "notes", notes_of(f), "place", or_none(f->place));
+        or_none(f->subject), "other", or_none(f->other), "line",
+        py_fact(own ? p->line : f->line, 0), "column", py_fact(own ? p->column : f->column, 0),
+        "count", (long long)(f->count > 1 ? f->count : 1), "file", or_none(own ? p->file : f->file),
+        "notes", notes_of(f), "place", or_none(f->place), "from", from_of(p, f->line, f->column));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {

@@ -81,13 +81,13 @@ static bool list_kernels(PyObject *list, const spad_ptx *ptx) {
     for (size_t i = 0; fine && i < spad_ptx_kernel_count(ptx); i++) {
         const spad_ptx_kernel k = spad_ptx_get_kernel(ptx, i);
         PyObject *row = Py_BuildValue(
-            "{sNsNsNsisLsNsLsNsNsNsN}", "name", py_string(k.name), "plain_name",
-            py_string(k.plain_name), "target", py_string(spad_ptx_target(ptx)), "line", (int)k.line,
-            "instructions", (long long)k.instructions, "parameters",
-            parameters_of(ptx, i, k.parameter_count), "shared_bytes", (long long)k.shared_bytes,
-            "dynamic_shared", PyBool_FromLong(k.dynamic_shared), "required_threads",
-            extents_of(k.required_threads), "most_threads", extents_of(k.most_threads), "cluster",
-            extents_of(k.cluster));
+            "{sNsNsNsNsisLsNsLsNsNsNsN}", "name", py_string(k.name), "plain_name",
+            py_string(k.plain_name), "full_name", py_string(k.full_name), "target",
+            py_string(spad_ptx_target(ptx)), "line", (int)k.line, "instructions",
+            (long long)k.instructions, "parameters", parameters_of(ptx, i, k.parameter_count),
+            "shared_bytes", (long long)k.shared_bytes, "dynamic_shared",
+            PyBool_FromLong(k.dynamic_shared), "required_threads", extents_of(k.required_threads),
+            "most_threads", extents_of(k.most_threads), "cluster", extents_of(k.cluster));
         fine = row != NULL && py_append(list, row);
     }
     return fine;

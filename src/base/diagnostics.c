@@ -273,6 +273,18 @@ void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line,
     write_source_lines(out, line, e.text, e.length, e.caret, e.carets);
 }
 
+void spad__out_code_line(spad__out *out, const char *code, int32_t number, int32_t column) {
+    const spad__source source = {.text = code, .length = strlen(code)};
+    int32_t first;
+    const spad__span whole = find_line(&source, 0, &first);
+    const size_t end = whole.start + whole.length;
+    const size_t from =
+        column > 0 ? skip_characters(&source, 0, end, column - 1) : strspn(code, " \t");
+    excerpt e;
+    cut_excerpt(&e, &source, whole, (spad__span){from, from < end});
+    write_source_lines(out, number, e.text, e.length, e.caret, e.carets);
+}
+
 void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *source,
                            spad__span span, const char *format, ...) {
     if (spad__diagnostics_full(diagnostics)) return;

@@ -36,6 +36,9 @@ bool spad__is_harmful(const char *character, size_t size);
 void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line, int32_t column,
                        int32_t width);
 
+/* The same of one line whose text is given. column 0: the caret is under its first word. */
+void spad__out_code_line(spad__out *out, const char *code, int32_t number, int32_t column);
+
 /* Empties the collection for a new text. Errors stick as in the printer: when
  * a copy cannot be made, spad__diagnostics_end reports it. */
 void spad__diagnostics_begin(spad_diagnostics *diagnostics, const spad__source *source);

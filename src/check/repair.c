@@ -231,6 +231,7 @@ static void put_found_cause(const repair *m, spad__found *main, const spad_findi
     spad__found whole = {.finding = *cause, .statement = statement, .other = -1};
     spad_finding *f = &whole.finding;
     const spad_finding *old = &main->finding;
+    const spad_location old_place = {old->line, old->column, old->width};
     f->code = old->code;
     f->number = old->number;
     f->count = old->count;
@@ -251,6 +252,9 @@ static void put_found_cause(const repair *m, spad__found *main, const spad_findi
             check->counts.errors--;
         }
     }
+    if (f->line == 0) /* objects of compiled kernels are not declared anywhere */
+        spad__point_finding(f, old_place);
+    spad__locate_finding(f, m->run->kernel, statement, -1);
     *main = whole;
     for (size_t i = m->before; i < check->found.count; i++) {
         spad__found *found = &check->found.items[i];

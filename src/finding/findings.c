@@ -64,6 +64,13 @@ void spad__point_note(spad_note *note, spad_location location) {
     note->width = location.width;
 }
 
+/* Faults of the program have statements from here on, downwards. */
+enum { FIRST_FAULT = -2 };
+
+static size_t fault_of(int64_t statement) {
+    return (size_t)(FIRST_FAULT - statement);
+}
+
 /* The user's own lines. */
 static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                          int64_t other) {
@@ -71,7 +78,10 @@ static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64
     if (source < 0 && statement >= 0) {
         source = spad_kernel_get_statement(kernel, (size_t)statement)->source;
     }
+    if (finding->code == SPAD_FINDING_EXECUTION)
+        source = kernel->faults.items[fault_of(statement)].source;
     spad__source_text(kernel, source, finding->place, sizeof finding->place);
+    spad__program_line(kernel, source, &finding->program);
     for (size_t i = 0; i < finding->note_count; i++) {
         spad_note *note = &finding->notes[i];
         source = spad_kernel_find_source(kernel, note->line);
@@ -79,11 +89,12 @@ static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64
             source = spad_kernel_get_statement(kernel, (size_t)other)->source;
         }
         spad__source_text(kernel, source, note->place, sizeof note->place);
+        spad__program_line(kernel, source, &note->program);
     }
 }
 
-static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
-                        int64_t other) {
+void spad__locate_finding(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                          int64_t other) {
     const char *file = spad_kernel_get_file(kernel);
     if (file != NULL) spad__copy_cut(finding->file, sizeof finding->file, file);
     if (finding->line == 0) {
@@ -150,7 +161,7 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
         if (!make_room_for(check, finding->severity)) return SPAD_OK;
     }
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
-    fill_places(finding, run->kernel, statement, other);
+    spad__locate_finding(finding, run->kernel, statement, other);
     if (finding->count == 0) finding->count = 1;
     check->found.items[check->found.count++] =
         (spad__found){*finding, statement, other, hash_statements(statement, other)};
@@ -173,6 +184,23 @@ spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t s
     spad__point_finding(finding, row->location);
     finding->number = (int64_t)sync;
     return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
+}
+
+spad_status spad__add_faults(spad__run *run, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < run->kernel->faults.count && status == SPAD_OK; i++) {
+        const spad__kernel_fault *fault = &run->kernel->faults.items[i];
+        spad_finding finding;
+        spad__finding_init(&finding, SPAD_FINDING_EXECUTION, "%s", fault->message);
+        finding.count = fault->times > 1 ? fault->times : 0;
+        spad__point_finding(&finding, fault->location);
+        status = spad__add_finding(run, &finding, FIRST_FAULT - (int64_t)i, -1, error);
+    }
+    if (run->kernel->faults.count > 0) {
+        run->check->verdict = SPAD_VERDICT_WRONG;
+        run->check->reason[0] = '\0';
+    }
+    return status;
 }
 
 spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,

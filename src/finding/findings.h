@@ -74,6 +74,13 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
 spad_status spad__add_about_sync(spad__run *run, spad_finding *finding, size_t sync,
                                  spad_error *error);
 
+/* The errors that the program of the kernel has shown already. They make the verdict wrong. */
+spad_status spad__add_faults(spad__run *run, spad_error *error);
+
+/* Fills in the file, the locations that are missing, and the lines of the program. */
+void spad__locate_finding(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                          int64_t other);
+
 /* Sets the place of a finding or of a note. */
 void spad__point_finding(spad_finding *finding, spad_location location);
 void spad__point_note(spad_note *note, spad_location location);

@@ -243,6 +243,22 @@ spad_status spad_kernel_builder_undecided(spad_kernel_builder *builder, const ch
     return set_text(&builder->kernel->undecided, builder, "why nothing is proved", why, error);
 }
 
+spad_status spad_kernel_builder_fault(spad_kernel_builder *builder, const char *message,
+                                      int64_t times, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const spad_status status = spad__need_top(builder, "an error of the program", error);
+    if (status != SPAD_OK) return status;
+    if (message == NULL || message[0] == '\0' || times < 1)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "an error has a text, and was seen once or more");
+    const char *kept = keep_text(kernel, message);
+    if (kept == NULL || !spad__array_reserve(&kernel->host, &kernel->faults, 1))
+        return spad__fail_host_memory(error);
+    kernel->faults.items[kernel->faults.count++] =
+        (spad__kernel_fault){kept, times, builder->source, builder->location};
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_uncounted(spad_kernel_builder *builder, const char *work,
                                           spad_error *error) {
     return set_text(&builder->kernel->uncounted, builder, "uncounted work", work, error);

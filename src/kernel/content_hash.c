@@ -126,6 +126,13 @@ static void mix_source(content_hasher *c, const spad_kernel_source *source) {
     mix_number(c, source->caller);
 }
 
+static void mix_fault(content_hasher *c, const spad__kernel_fault *fault) {
+    mix_text(c, fault->message);
+    mix_number(c, fault->times);
+    mix_number(c, fault->source);
+    mix_location(c, fault->location);
+}
+
 static void mix_agent(content_hasher *c, const spad_kernel_agent *agent) {
     mix_text(c, agent->name);
     mix_amount(c, agent->threads);
@@ -277,6 +284,7 @@ uint64_t spad__kernel_hash(const spad_kernel *kernel) {
     MIX_TABLE(c, sync, syncs);
     MIX_TABLE(c, unknown, unknowns);
     MIX_TABLE(c, source, sources);
+    MIX_TABLE(c, fault, faults);
     MIX_TABLE(c, agent, agents);
     MIX_TABLE(c, cursor, cursors);
     MIX_TABLE(c, loop, loops);

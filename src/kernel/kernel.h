@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "spad/experimental/kernel_builder.h"
+#include "spad/finding.h"
 
 /* Limits that keep every product of counts small and every walk shallow. */
 enum {
@@ -56,6 +57,14 @@ typedef struct spad__comment {
     const char *text; /* from '#' on; "": an empty line */
 } spad__comment;
 
+/* An error of the program that the kernel was made from. */
+typedef struct spad__kernel_fault {
+    const char *message;
+    int64_t times;
+    int64_t source; /* -1: none */
+    spad_location location;
+} spad__kernel_fault;
+
 struct spad_kernel {
     spad_host host;
     spad__arena arena; /* names and lists */
@@ -66,6 +75,7 @@ struct spad_kernel {
     const char *undecided;  /* why nothing is proved by a check of it; "": no such reason */
     const char *uncounted;  /* work that its time leaves out; "": none */
     const char *file;
+    bool compiled;       /* the text is a compiler's: findings name lines of the sources first */
     spad_amount grid;    /* 0: not stated */
     spad_amount cluster; /* blocks whose agents these are; 0: one */
     bool is_explicit;
@@ -82,6 +92,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_cursor) cursors;
     SPAD_ARRAY(spad_kernel_unknown) unknowns;
     SPAD_ARRAY(spad_kernel_source) sources;
+    SPAD_ARRAY(spad__kernel_fault) faults;
     SPAD_ARRAY(spad_statement) statements;
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
@@ -272,6 +283,11 @@ bool spad__is_block(spad_statement_kind kind);
 /* The loops around a statement, the outermost first; how many. loops: NULL, or room for
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
+
+/* The line that the user of a compiled kernel wrote: of a source and its callers the first one that
+ * is no header of the CUDA toolkit, or the source itself. Empty where the kernel is not compiled or
+ * the source is none. */
+void spad__program_line(const spad_kernel *kernel, int64_t source, spad_program_line *out);
 
 /* "a.py:12, called at a.py:40": a source and what led to it, for messages. "": none exists. */
 void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size);

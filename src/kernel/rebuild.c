@@ -201,7 +201,19 @@ static void copy_sources(rebuilder *r) {
         int64_t number;
         BUILD(r, source, &number, r->builder, source->file, source->line, source->code,
               source->caller);
+        if (r->status == SPAD_OK) r->builder->kernel->sources.items[i].column = source->column;
     }
+    r->builder->kernel->compiled = r->from->compiled;
+}
+
+static void copy_faults(rebuilder *r) {
+    for (size_t i = 0; i < r->from->faults.count && r->status == SPAD_OK; i++) {
+        const spad__kernel_fault *fault = &r->from->faults.items[i];
+        at(r, fault->location);
+        BUILD(r, from, r->builder, fault->source);
+        BUILD(r, fault, r->builder, fault->message, fault->times);
+    }
+    BUILD(r, from, r->builder, -1);
 }
 
 static void copy_threads(rebuilder *r, const spad_kernel_agent *agent) {
@@ -224,6 +236,7 @@ static void copy_declarations(rebuilder *r) {
     copy_syncs(r);
     copy_unknowns(r);
     copy_sources(r);
+    copy_faults(r);
 }
 
 /* ---- tensors ------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "spad/finding.h"
+#include "base/text.h"
 
 spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builder, const char *file,
                                        int32_t line, const char *code, int64_t caller,
@@ -34,6 +34,17 @@ spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builde
     }
     kernel->sources.items[kernel->sources.count++] = row;
     *out = number;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char *code,
+                                 spad_error *error) {
+    if (source >= kernel->sources.count)
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such source: %zu; there are %zu", source,
+                          kernel->sources.count);
+    const char *kept = spad__arena_copy(&kernel->arena, code, strlen(code));
+    if (kept == NULL) return spad__fail_host_memory(error);
+    kernel->sources.items[source].code = kept;
     return SPAD_OK;
 }
 
@@ -87,18 +98,69 @@ int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
     return statement < 0 ? -1 : kernel->statements.items[statement].source;
 }
 
-void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size) {
+static const char *name_without_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The source and its callers up to `end`, the innermost first; all of them if that is -1. */
+static void write_calls(const spad_kernel *kernel, int64_t source, int64_t end, char *field,
+                        size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (const char *word = ""; source >= 0 && used < size; word = ", called at ") {
+    for (const char *word = ""; source >= 0 && source != end && used < size;
+         word = ", called at ") {
         const spad_kernel_source *row = &kernel->sources.items[source];
         char place[SPAD_PLACE_MAX];
-        const char *slash = strrchr(row->file, '/');
         const int length = snprintf(place, sizeof place, "%s%.120s:%ld", word,
-                                    slash != NULL ? slash + 1 : row->file, (long)row->line);
+                                    name_without_folder(row->file), (long)row->line);
         if (used + (size_t)length >= size) break; /* the innermost ones are whole */
         memcpy(field + used, place, (size_t)length + 1);
         used += (size_t)length;
         source = row->caller;
     }
+}
+
+void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size) {
+    write_calls(kernel, source, -1, field, size);
+}
+
+/* ---- the user's line ----------------------------------------------------------------- */
+
+static bool starts_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* "/usr/local/cuda-13.0/include/...", "/opt/cuda/targets/...", "nvidia/cu13/include/...". */
+static bool is_toolkit_header(const char *path) {
+    static const char *const roots[] = {"cuda", "cuda-", "cu1"};
+    static const char *const insides[] = {"include/", "targets/", "bin/"};
+    if (starts_with(path, "cuda/")) return true;
+    for (const char *at = strchr(path, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        const char *end = strchr(at + 1, '/');
+        for (size_t i = 0; end != NULL && i < sizeof roots / sizeof *roots; i++) {
+            const bool whole = i > 0 || strlen(roots[i]) == (size_t)(end - at - 1);
+            if (!whole || !starts_with(at + 1, roots[i])) continue;
+            for (size_t k = 0; k < sizeof insides / sizeof *insides; k++) {
+                if (starts_with(end + 1, insides[k])) return true;
+            }
+        }
+    }
+    return false;
+}
+
+void spad__program_line(const spad_kernel *kernel, int64_t source, spad_program_line *out) {
+    *out = (spad_program_line){0};
+    if (!kernel->compiled || source < 0) return;
+    int64_t own = source;
+    while (own >= 0 && is_toolkit_header(kernel->sources.items[own].file))
+        own = kernel->sources.items[own].caller;
+    if (own < 0) own = source;
+    const spad_kernel_source *row = &kernel->sources.items[own];
+    spad__copy_cut(out->file, sizeof out->file, row->file);
+    spad__copy_cut(out->code, sizeof out->code, row->code);
+    out->line = row->line;
+    out->column = row->column;
+    write_calls(kernel, row->caller, -1, out->called_at, sizeof out->called_at);
+    write_calls(kernel, source, own, out->inside, sizeof out->inside);
 }

@@ -106,6 +106,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
         status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(&run, error)
                                                        : spad__prove(&run, error);
     }
+    if (status == SPAD_OK) status = spad__add_faults(&run, error);
     if (status == SPAD_OK) say_assumption(check, kernel);
     if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
         char reason[SPAD__REASON_MAX * 2];

@@ -25,29 +25,69 @@ static void write_lines(spad__out *out, const spad__source *source, int32_t line
 }
 
 /* The line of the program that the kernel was made from. */
-static void write_origin(spad__out *out, const char *place) {
+static void write_origin(spad__out *out, const char *before, const char *place) {
     if (place[0] == '\0') return;
-    spad__out_string(out, "    at ");
+    spad__out_string(out, before);
     spad__out_one_line(out, place);
     spad__out_string(out, "\n");
 }
 
+/* What a finding and its notes have in common. */
+typedef struct reported {
+    const char *file; /* of the input */
+    int32_t line;
+    int32_t column;
+    int32_t width;
+    const char *place;
+    const spad_program_line *program;
+} reported;
+
+/* A note without a line is about the file of its finding. */
+static void write_reported_place(spad__out *out, const reported *r, const char *file) {
+    const spad_program_line *p = r->program;
+    if (p->line == 0) {
+        write_place(out, r->line == 0 ? file : r->file, r->line, r->column);
+        return;
+    }
+    spad__out_one_line(out, p->file);
+    spad__out_format(out, ":%ld", (long)p->line);
+    if (p->column > 0) spad__out_format(out, ":%ld", (long)p->column);
+    spad__out_string(out, ": ");
+}
+
+/* The line, and where it comes from: the user's own first, the compiler's after it. */
+static void write_lines_of(spad__out *out, const spad__source *source, const reported *r) {
+    const spad_program_line *p = r->program;
+    if (p->line == 0) {
+        write_lines(out, source, r->line, r->column, r->width);
+        write_origin(out, "    at ", r->place);
+        return;
+    }
+    if (p->code[0] != '\0') spad__out_code_line(out, p->code, p->line, p->column);
+    write_origin(out, "    in ", p->inside);
+    write_origin(out, "    called at ", p->called_at);
+    spad__out_string(out, "    from ");
+    spad__out_one_line(out, r->file);
+    spad__out_format(out, ":%ld:%ld\n", (long)r->line, (long)r->column);
+}
+
 static void write_finding(spad__out *out, const spad__source *source, const spad_finding *f) {
-    write_place(out, f->file, f->line, f->column);
+    const reported main = {f->file, f->line, f->column, f->width, f->place, &f->program};
+    const char *file = f->program.line > 0 ? f->program.file : f->file;
+    write_reported_place(out, &main, file);
     spad__out_format(out, "%s: ", spad_severity_name(f->severity));
     spad__out_string(out, f->message);
     if (f->count > 1) spad__out_format(out, " (seen %lld times)", (long long)f->count);
     spad__out_format(out, " [%s]\n", spad_finding_name(f->code));
-    write_lines(out, source, f->line, f->column, f->width);
-    write_origin(out, f->place);
+    write_lines_of(out, source, &main);
     for (size_t i = 0; i < f->note_count; i++) {
-        const spad_note *note = &f->notes[i];
-        write_place(out, f->file, note->line, note->column);
+        const spad_note *n = &f->notes[i];
+        const reported note = {f->file, n->line, n->column, n->width, n->place, &n->program};
+        write_reported_place(out, &note, file);
         spad__out_string(out, "note: ");
-        spad__out_string(out, note->message);
+        spad__out_string(out, n->message);
         spad__out_string(out, "\n");
-        write_lines(out, source, note->line, note->column, note->width);
-        write_origin(out, note->place);
+        write_lines_of(out, source, &note);
     }
 }
 
@@ -123,6 +163,22 @@ static void json_place(spad__json *json, int32_t line, int32_t column, int32_t w
     spad__json_key_int(json, "width", width);
 }
 
+/* The user's line, and the line of the input under "from". */
+static void json_lines(spad__json *json, const spad_program_line *p, int32_t line, int32_t column,
+                       int32_t width) {
+    if (p->line == 0) {
+        json_place(json, line, column, width);
+        return;
+    }
+    spad__json_key_string(json, "file", p->file);
+    spad__json_key_int(json, "line", p->line);
+    if (p->column > 0) spad__json_key_int(json, "column", p->column);
+    spad__json_key(json, "from");
+    spad__json_open(json, '{');
+    json_place(json, line, column, width);
+    spad__json_close(json, '}');
+}
+
 static void json_fact(spad__json *json, const char *key, int64_t value) {
     if (value != SPAD_NO_FACT) spad__json_key_int(json, key, value);
 }
@@ -135,7 +191,7 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "code", spad_finding_name(f->code));
     spad__json_key_string(json, "severity", spad_severity_name(f->severity));
-    json_place(json, f->line, f->column, f->width);
+    json_lines(json, &f->program, f->line, f->column, f->width);
     json_word(json, "place", f->place);
     spad__json_key_string(json, "message", f->message);
     json_word(json, "subject", f->subject);
@@ -146,7 +202,8 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_open(json, '[');
     for (size_t i = 0; i < f->note_count; i++) {
         spad__json_open(json, '{');
-        json_place(json, f->notes[i].line, f->notes[i].column, f->notes[i].width);
+        json_lines(json, &f->notes[i].program, f->notes[i].line, f->notes[i].column,
+                   f->notes[i].width);
         json_word(json, "place", f->notes[i].place);
         spad__json_key_string(json, "message", f->notes[i].message);
         spad__json_close(json, '}');
@@ -306,19 +363,32 @@ static void sarif_location(spad__json *json, const char *file, int32_t line, int
     spad__json_close(json, '}');
 }
 
+/* The user's line where there is one. */
+static void sarif_line(spad__json *json, const reported *r, const char *message) {
+    const spad_program_line *p = r->program;
+    if (p->line == 0) {
+        sarif_location(json, r->file, r->line, r->column, r->width, message);
+    } else {
+        sarif_location(json, p->file, p->line, p->column > 0 ? p->column : 1, 1, message);
+    }
+}
+
 static void sarif_related(spad__json *json, const spad_finding *f) {
     spad__json_key(json, "relatedLocations");
     spad__json_open(json, '[');
+    if (f->program.line > 0)
+        sarif_location(json, f->file, f->line, f->column, f->width, "compiled to this");
     for (size_t i = 0; i < f->note_count; i++) {
-        const spad_note *note = &f->notes[i];
-        if (note->line == 0) continue;
-        sarif_location(json, f->file, note->line, note->column, note->width, note->message);
+        const spad_note *n = &f->notes[i];
+        const reported note = {f->file, n->line, n->column, n->width, n->place, &n->program};
+        if (n->line > 0) sarif_line(json, &note, n->message);
     }
     spad__json_close(json, ']');
 }
 
 static void sarif_result(spad__json *json, const spad_finding *f, const bool *used) {
     const bool placed = f->file[0] != '\0' && f->line > 0;
+    const reported main = {f->file, f->line, f->column, f->width, f->place, &f->program};
     spad__json_open(json, '{');
     spad__json_key_string(json, "ruleId", spad_finding_name(f->code));
     spad__json_key_int(json, "ruleIndex", (int64_t)sarif_rule_index(used, rule_of(f->code)));
@@ -326,9 +396,9 @@ static void sarif_result(spad__json *json, const spad_finding *f, const bool *us
     sarif_message(json, "message", f->message);
     spad__json_key(json, "locations");
     spad__json_open(json, '[');
-    if (placed) sarif_location(json, f->file, f->line, f->column, f->width, NULL);
+    if (placed) sarif_line(json, &main, NULL);
     spad__json_close(json, ']');
-    if (placed && f->note_count > 0) sarif_related(json, f);
+    if (placed && (f->note_count > 0 || f->program.line > 0)) sarif_related(json, f);
     spad__json_key_int(json, "occurrenceCount", f->count > 1 ? f->count : 1);
     spad__json_close(json, '}');
 }

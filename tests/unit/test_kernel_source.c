@@ -151,6 +151,41 @@ static void calls_make_them_too(void **state) {
     spad_kernel_builder_destroy(b);
 }
 
+/* An error of the program is a finding of each check, and stays with the kernel. */
+static void faults_are_findings(void **state) {
+    (void)state;
+    static const char faulty[] = "kernel k on trn2\n"
+                                 "source 0 \"a.py\" 12\n"
+                                 "fault \"it traps\" 3 from 0\n"
+                                 "fault \"it ends early\"\n";
+    spad_kernel *kernel = test_parse(faulty);
+    spad_check *check;
+    spad_error error;
+    test_text again;
+    test_text_init(&again);
+    assert_ok(spad_kernel_write_text(kernel, &again.sink, &error), &error);
+    assert_string_equal(again.bytes, faulty);
+    test_text_free(&again);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+    assert_int_equal(spad_check_finding_count(check), 2);
+    const spad_finding *late = spad_check_get_finding(check, 0);
+    const spad_finding *early = spad_check_get_finding(check, 1);
+    assert_int_equal(late->code, SPAD_FINDING_EXECUTION);
+    assert_string_equal(late->message, "it ends early");
+    assert_string_equal(late->place, "");
+    assert_string_equal(early->message, "it traps");
+    assert_string_equal(early->place, "a.py:12");
+    assert_int_equal(early->count, 3);
+    assert_int_equal(early->line, 3);
+    assert_int_equal(early->program.line, 0); /* the text is the user's own */
+    spad_check_destroy(check);
+    assert_ok(spad_kernel_set_code(kernel, 0, "a = b", &error), &error);
+    assert_string_equal(spad_kernel_get_source(kernel, 0)->code, "a = b");
+    assert_int_equal(spad_kernel_set_code(kernel, 1, "a = b", &error), SPAD_ERR_UNKNOWN);
+    spad_kernel_destroy(kernel);
+}
+
 /* A chain that is longer than the field ends with a whole place. */
 static void long_chains_are_cut(void **state) {
     (void)state;
@@ -182,6 +217,7 @@ int main(void) {
         cmocka_unit_test(findings_name_the_users_lines),
         cmocka_unit_test(wrong_sources_are_refused),
         cmocka_unit_test(calls_make_them_too),
+        cmocka_unit_test(faults_are_findings),
         cmocka_unit_test(long_chains_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,6 +285,41 @@ static void plain_names_are_exact_or_absent(void **state) {
     assert_true(spad__ptx_plain_name(exact, sizeof exact, "_Z4gemmPf"));
 }
 
+/* Template arguments, with what names refer to again; compared with c++filt. */
+static void full_names_have_template_arguments(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"_Z4gemmPf", "gemm"},
+        {"_Z5scaleIfEvPT_S0_", "scale<float>"},
+        {"_Z4ringILi4ELb1ELb0EEvPf", "ring<4, true, false>"},
+        {"_ZN2ns4gemmI13__nv_bfloat16S1_Lin3EEEvv", "ns::gemm<__nv_bfloat16, __nv_bfloat16, -3>"},
+        {"_Z1kI1AI1BIiEEEvv", "k<A<B<int>>>"},
+        {"_Z1kIN2ns1AEE", "k<ns::A>"},
+        {"_Z1kIN2ns1AENS0_1BEE", "k<ns::A, ns::B>"},
+        {"_Z1kIPKfRiEvv", "k<float const *, int &>"},
+        {"_Z1kIJifdEEvv", "k<int, float, double>"},
+        {"_Z1kIL4Mode1EEvv", "k<(Mode)1>"},
+        {"_Z1kISt4pairIjlEEvv", "k<std::pair<unsigned int, long>>"},
+        {"_ZN1nIiE1mIXadL_ZNS_1gEvEEEEvv", NULL}, /* an expression */
+        {"_Z1kIA3_dEvv", NULL},                   /* an array */
+        {"_Z1kIS9_Evv", NULL},
+        {"_Z1kI", NULL},
+        {"_Z1kIL", NULL},
+        {"_Z1kILi", NULL},
+        {"_ZN1aI", NULL},
+        {"_Z", NULL},
+        {"gemm", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char field[64];
+        const bool fine = spad__ptx_full_name(field, sizeof field, rows[i][0]);
+        if (fine != (rows[i][1] != NULL)) print_error("%s: %s\n", rows[i][0], field);
+        assert_int_equal(fine, rows[i][1] != NULL);
+        if (fine) assert_string_equal(field, rows[i][1]);
+    }
+    char small[12];
+    assert_false(spad__ptx_full_name(small, sizeof small, "_Z5scaleIfEvPT_S0_"));
+}
+
 /* ---- transactions ---------------------------------------------------------------------------- */
 
 /* A phase of `count` arrivals: one of them expects 1024 bytes, copies bring `bytes`, and the wait
@@ -432,6 +467,7 @@ int main(void) {
         cmocka_unit_test(kernels_are_found_by_pattern),
         cmocka_unit_test(kernels_are_found_by_their_names_in_cpp),
         cmocka_unit_test(plain_names_are_exact_or_absent),
+        cmocka_unit_test(full_names_have_template_arguments),
         cmocka_unit_test(bytes_of_a_phase_are_compared_once_all_have_arrived),
         cmocka_unit_test(every_allocation_can_fail),
     };

@@ -225,7 +225,7 @@ static void operands_are_read(void **state) {
         {"ret;", "ret"},
         {"mov.u32 %r1, %tid.y;", "mov %r1, special 0.1"},
         {"mov.u32 %r1, WARP_SZ;", "mov %r1, special 32.0"},
-        {"mov.u32 %r1, %envreg3;", "mov %r1, special 33.0"},
+        {"mov.u32 %r1, %envreg3;", "mov %r1, special 37.0"},
         {"mov.u64 %rd1, %clock64;", "mov %rd1, special 24.0"},
         {"add.s32 %r1, %r2, -5;", "add %r1, %r2, -5"},
         {"add.s32 %r1, %r2, 0xFFFFFFFF;", "add %r1, %r2, 4294967295"},

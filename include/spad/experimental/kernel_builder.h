@@ -52,6 +52,12 @@ SPAD_API spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builde
                                                 const char *file, int32_t line, const char *code,
                                                 int64_t caller, spad_error *error);
 
+/** Gives the text of the line of a source, for callers that can read the files of the program:
+ * reports show it. A kernel that is finished may get it as well. SPAD_ERR_UNKNOWN: no such source.
+ */
+SPAD_API spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char *code,
+                                          spad_error *error);
+
 /** Sets the source of all statements that are added after this call; -1: none. */
 SPAD_API spad_status spad_kernel_builder_from(spad_kernel_builder *builder, int64_t source,
                                               spad_error *error);
@@ -111,6 +117,11 @@ SPAD_API spad_status spad_kernel_builder_assume(spad_kernel_builder *builder,
  * that are not known. SPAD_ERR_NAME: a second one. */
 SPAD_API spad_status spad_kernel_builder_undecided(spad_kernel_builder *builder, const char *why,
                                                    spad_error *error);
+
+/** `fault "text" [times] [from source]`: an error that the program has shown already, so that every
+ *  check of the kernel reports it, with the location and the source that are set. */
+SPAD_API spad_status spad_kernel_builder_fault(spad_kernel_builder *builder, const char *message,
+                                               int64_t times, spad_error *error);
 
 /** States work that no statement of the kernel stands for: its simulated time leaves it out, and
  *  every text and picture with that time says so. A kernel states this at most once. SPAD_ERR_NAME:

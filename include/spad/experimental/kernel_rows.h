@@ -251,6 +251,7 @@ typedef struct spad_kernel_source {
     int32_t line;
     const char *code; /**< the text of that line; "": not given */
     int64_t caller;   /**< the source of the call that led to it; -1: none */
+    int32_t column;   /**< 0: not given */
 } spad_kernel_source;
 
 /** Values that only the data of a run decides, the same for all agents: lengths, flags. A check

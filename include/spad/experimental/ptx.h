@@ -58,7 +58,9 @@ typedef struct spad_ptx_kernel {
     const char *name;       /**< mangled, as in the text */
     const char *plain_name; /**< in C++, without template arguments and parameters: "ns::gemm";
                                  `name` itself where it is not of this form */
-    int32_t line;           /**< of the text */
+    const char *full_name; /**< plain_name with template arguments: "ns::gemm<float, 4>"; plain_name
+                                where they are of another form than types and numbers */
+    int32_t line;          /**< of the text */
     size_t parameter_count;
     int64_t instructions;
     int64_t shared_bytes;        /**< static */
@@ -293,7 +295,7 @@ SPAD_API spad_ptx_remark spad_ptx_run_get_remark(const spad_ptx_run *run, size_t
 
 /** A call that the code of a remark was inlined into. */
 typedef struct spad_ptx_frame {
-    char function[128]; /**< that is called there, as plain_name of kernels; "": not known */
+    char function[128]; /**< that is called there, as full_name of kernels; "": not known */
     const char *file;   /**< NULL: not in the text */
     int32_t line;
 } spad_ptx_frame;

@@ -45,6 +45,7 @@ struct spad_ptx_run {
     spad_kernel *kernel;
     spad__ptx_result result;
     SPAD_ARRAY(skipped_line) skipped;
+    SPAD_ARRAY(spad__ptx_fault) faults;
     spad_ptx_counts counts;
     launch_choices choices;
     char assumption[640];
@@ -65,6 +66,7 @@ void spad_ptx_destroy(spad_ptx *ptx) {
     spad__ptx_module_free(&ptx->module);
     spad__array_free(&host, &ptx->kernels);
     spad__array_free(&host, &ptx->plain_names);
+    spad__array_free(&host, &ptx->full_names);
     spad__arena_free(&ptx->names);
     spad__free(&host, ptx->text, ptx->source.length + 1);
     spad__free(&host, ptx->file, ptx->file != NULL ? strlen(ptx->file) + 1 : 0);
@@ -145,6 +147,7 @@ spad_ptx_kernel spad_ptx_get_kernel(const spad_ptx *ptx, size_t kernel) {
     const spad__ptx_function *f = spad__ptx_kernel_function(ptx, kernel);
     spad_ptx_kernel k = {.name = f->name,
                          .plain_name = ptx->plain_names.items[kernel],
+                         .full_name = ptx->full_names.items[kernel],
                          .line = f->line,
                          .parameter_count = (size_t)f->parameter_count,
                          .instructions = f->instruction_count};
@@ -476,6 +479,34 @@ static spad_status count_run(spad_ptx_run *run, const spad__ptx_function *f,
     return SPAD_OK;
 }
 
+/* The same fault in one line of the program is one, whichever thread was first. */
+static bool count_fault(spad_ptx_run *run, const spad__ptx_remark *r, const char *message) {
+    const size_t length = strcspn(message, "(");
+    for (size_t i = 0; i < run->faults.count; i++) {
+        spad__ptx_fault *f = &run->faults.items[i];
+        if (strncmp(f->message, message, length) != 0 ||
+            (f->instruction != r->instruction &&
+             !are_copies(&run->ptx->module, f->instruction, r->instruction)))
+            continue;
+        f->times += r->times;
+        return true;
+    }
+    return false;
+}
+
+static spad_status list_faults(spad_ptx_run *run, spad_error *error) {
+    for (size_t i = 0; i < run->result.remarks.count; i++) {
+        const spad__ptx_remark *r = &run->result.remarks.items[i];
+        const spad_ptx_remark remark = spad_ptx_run_get_remark(run, i);
+        if (!remark.wrong || count_fault(run, r, remark.message)) continue;
+        if (!spad__array_reserve(&run->host, &run->faults, 1)) return spad__fail_host_memory(error);
+        spad__ptx_fault *f = &run->faults.items[run->faults.count++];
+        *f = (spad__ptx_fault){.instruction = r->instruction, .times = r->times};
+        spad__copy_cut(f->message, sizeof f->message, remark.message);
+    }
+    return SPAD_OK;
+}
+
 static spad_status execute_launch(spad_ptx_run *run, const spad_ptx_launch *launch,
                                   spad__ptx_launch *l, const spad_kernel_options *options,
                                   spad_error *error) {
@@ -496,8 +527,17 @@ static spad_status execute_launch(spad_ptx_run *run, const spad_ptx_launch *laun
         status = count_run(run, f, &log, l, error);
     }
     if (status == SPAD_OK) {
-        const spad__ptx_executed executed = {
-            &run->ptx->module, l, &log, &run->ptx->source, run->assumption, run->undecided};
+        status = list_faults(run, error);
+    }
+    if (status == SPAD_OK) {
+        const spad__ptx_executed executed = {.module = &run->ptx->module,
+                                             .launch = l,
+                                             .log = &log,
+                                             .source = &run->ptx->source,
+                                             .assumption = run->assumption,
+                                             .undecided = run->undecided,
+                                             .faults = run->faults.items,
+                                             .fault_count = run->faults.count};
         status = spad__ptx_translate(&run->kernel, &executed, options, error);
     }
     spad__ptx_log_free(&log);
@@ -608,6 +648,7 @@ void spad_ptx_run_destroy(spad_ptx_run *run) {
     const spad_host host = run->host;
     spad__ptx_result_free(&run->result, &host);
     spad__array_free(&host, &run->skipped);
+    spad__array_free(&host, &run->faults);
     spad_kernel_destroy(run->kernel);
     spad__free(&host, run, sizeof *run);
 }
@@ -676,7 +717,8 @@ bool spad_ptx_run_get_frame(spad_ptx_frame *out, const spad_ptx_run *run, size_t
     const spad__ptx_location *l = &m->locations.items[at];
     const bool named = l->file >= 0 && (size_t)l->file < m->files.count;
     *out = (spad_ptx_frame){.file = named ? m->files.items[l->file] : NULL, .line = l->line};
-    if (function != NULL && !spad__ptx_plain_name(out->function, sizeof out->function, function))
+    if (function != NULL && !spad__ptx_full_name(out->function, sizeof out->function, function) &&
+        !spad__ptx_plain_name(out->function, sizeof out->function, function))
         spad__copy_cut(out->function, sizeof out->function, function);
     return true;
 }

@@ -16,6 +16,7 @@ struct spad_ptx {
     spad__ptx_module module;
     SPAD_ARRAY(int32_t) kernels;          /* functions of the module that are entries with a body */
     SPAD_ARRAY(const char *) plain_names; /* of the kernels, in C++ */
+    SPAD_ARRAY(const char *) full_names;  /* the same with template arguments */
     spad__arena names;
 };
 

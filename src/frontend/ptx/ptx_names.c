@@ -11,18 +11,26 @@
 
 enum { MOST_PLAIN_NAME = 256 };
 
+/* `name` as `read` gives it, or as it is. NULL: no memory. */
+static const char *keep_kernel_name(spad_ptx *ptx, const char *name,
+                                    bool (*read)(char *field, size_t size, const char *mangled)) {
+    char text[MOST_PLAIN_NAME];
+    if (!read(text, sizeof text, name)) return name;
+    return spad__arena_copy(&ptx->names, text, strlen(text));
+}
+
 spad_status spad__ptx_name_kernels(spad_ptx *ptx, spad_error *error) {
     const size_t count = ptx->kernels.count;
-    if (!spad__array_reserve(&ptx->host, &ptx->plain_names, count))
+    if (!spad__array_reserve(&ptx->host, &ptx->plain_names, count) ||
+        !spad__array_reserve(&ptx->host, &ptx->full_names, count))
         return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) {
         const char *name = spad__ptx_kernel_function(ptx, i)->name;
-        char plain[MOST_PLAIN_NAME];
-        if (spad__ptx_plain_name(plain, sizeof plain, name)) {
-            name = spad__arena_copy(&ptx->names, plain, strlen(plain));
-            if (name == NULL) return spad__fail_host_memory(error);
-        }
-        ptx->plain_names.items[ptx->plain_names.count++] = name;
+        const char *plain = keep_kernel_name(ptx, name, spad__ptx_plain_name);
+        const char *full = keep_kernel_name(ptx, name, spad__ptx_full_name);
+        if (plain == NULL || full == NULL) return spad__fail_host_memory(error);
+        ptx->plain_names.items[ptx->plain_names.count++] = plain;
+        ptx->full_names.items[ptx->full_names.count++] = full == name ? plain : full;
     }
     return SPAD_OK;
 }
@@ -52,6 +60,7 @@ static bool kernel_matches(const spad_ptx *ptx, size_t kernel, const char *patte
     const char *plain = ptx->plain_names.items[kernel];
     return pattern == NULL ||
            matches_pattern(spad__ptx_kernel_function(ptx, kernel)->name, pattern) ||
+           matches_pattern(ptx->full_names.items[kernel], pattern) ||
            matches_pattern(plain, pattern) || matches_pattern(spad__ptx_last_part(plain), pattern);
 }
 

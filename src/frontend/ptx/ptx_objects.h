@@ -72,6 +72,7 @@ typedef struct spad__ptx_warpgroup {
 typedef struct spad__ptx_line {
     int32_t file;
     int32_t line;
+    int32_t column;
     int64_t caller; /* row of the kernel; -1: none */
     int64_t row;
 } spad__ptx_line;

@@ -13,6 +13,10 @@
  * classes), or too long for the field. Then the mangled name is the one to show. O(length). */
 bool spad__ptx_plain_name(char *field, size_t size, const char *mangled);
 
+/* The same with template arguments: "gemm<float, 4>". False: a part is not read, such as an array,
+ * a function or an expression, or it is too long. O(length). */
+bool spad__ptx_full_name(char *field, size_t size, const char *mangled);
+
 /* The part after the last "::". */
 const char *spad__ptx_last_part(const char *plain_name);
 

@@ -39,7 +39,9 @@ static spad_status add_line_row(spad__ptx_translation *t, const spad__ptx_locati
     for (size_t i = 0; i < t->lines.count; i++) {
         const spad__ptx_line *old = &t->lines.items[i];
         *out = old->row;
-        if (old->file == l->file && old->line == l->line && old->caller == caller) return SPAD_OK;
+        if (old->file == l->file && old->line == l->line && old->column == l->column &&
+            old->caller == caller)
+            return SPAD_OK;
     }
     const bool named =
         l->file >= 0 && (size_t)l->file < m->files.count && m->files.items[l->file] != NULL;
@@ -47,7 +49,8 @@ static spad_status add_line_row(spad__ptx_translation *t, const spad__ptx_locati
     SPAD__PTX_TRY(spad_kernel_builder_source(out, t->builder,
                                              named ? m->files.items[l->file] : t->run->source->file,
                                              l->line > 0 ? l->line : 1, NULL, caller, error));
-    t->lines.items[t->lines.count++] = (spad__ptx_line){l->file, l->line, caller, *out};
+    t->builder->kernel->sources.items[*out].column = l->column;
+    t->lines.items[t->lines.count++] = (spad__ptx_line){l->file, l->line, l->column, caller, *out};
     return SPAD_OK;
 }
 
@@ -676,6 +679,15 @@ static spad_status check_shared_fits(const spad__ptx_translation *t, spad_error 
         (long long)bytes, (long long)fixed, t->target->name, (long long)most);
 }
 
+static spad_status add_faults(spad__ptx_translation *t, spad_error *error) {
+    for (size_t i = 0; i < t->run->fault_count; i++) {
+        const spad__ptx_fault *f = &t->run->faults[i];
+        SPAD__PTX_TRY(spad__ptx_go_to(t, f->instruction, error));
+        SPAD__PTX_TRY(spad_kernel_builder_fault(t->builder, f->message, f->times, error));
+    }
+    return spad_kernel_builder_from(t->builder, -1, error);
+}
+
 static spad_status translate_log(spad__ptx_translation *t, const spad_kernel_options *options,
                                  spad_error *error) {
     SPAD__PTX_TRY(choose_launch_target(t, options, error));
@@ -688,12 +700,13 @@ static spad_status translate_log(spad__ptx_translation *t, const spad_kernel_opt
         SPAD__PTX_TRY(add_warpgroup(t, &t->warpgroups.items[i], error));
     for (int32_t cta = 0; cta < t->ctas; cta++)
         if (t->exits[cta] >= 0) SPAD__PTX_TRY(add_exit(t, cta, error));
-    return SPAD_OK;
+    return add_faults(t, error);
 }
 
 static spad_status name_ptx_file(spad_kernel *kernel, const spad__ptx_executed *run,
                                  spad_error *error) {
     const char *file = run->source->file;
+    kernel->compiled = true;
     kernel->file = spad__arena_copy(&kernel->arena, file, strlen(file));
     return kernel->file != NULL ? SPAD_OK : spad__fail_host_memory(error);
 }

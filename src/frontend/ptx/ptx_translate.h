@@ -24,6 +24,13 @@
 #include "frontend/ptx/run/ptx_machine.h"
 #include "spad/kernel.h"
 
+/* An error of the program that the execution has found. */
+typedef struct spad__ptx_fault {
+    int32_t instruction;
+    int64_t times;
+    char message[200];
+} spad__ptx_fault;
+
 typedef struct spad__ptx_executed {
     const spad__ptx_module *module;
     const spad__ptx_launch *launch;
@@ -31,6 +38,8 @@ typedef struct spad__ptx_executed {
     const spad__source *source; /* the PTX text */
     const char *assumption;     /* what a proof rests on; "": nothing */
     const char *undecided;      /* why there can be no proof; "": there can */
+    const spad__ptx_fault *faults;
+    size_t fault_count;
 } spad__ptx_executed;
 
 spad_status spad__ptx_translate(spad_kernel **out, const spad__ptx_executed *run,

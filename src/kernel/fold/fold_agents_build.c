@@ -135,6 +135,7 @@ static void fold_add_all(spad__fold_maker *m, const spad__fold_plan *plan) {
     fold_add_head(m, plan);
     for (size_t i = 0; i < k->syncs.count && spad__fold_fine(m); i++) fold_add_sync(m, i);
     if (spad__fold_fine(m)) spad__fold_add_sources(m);
+    if (spad__fold_fine(m)) spad__fold_add_faults(m);
     for (size_t i = 0; i < k->tensors.count && spad__fold_fine(m); i++) fold_add_agent_tensor(m, i);
     for (size_t i = 0; i < plan->section_count && spad__fold_fine(m); i++)
         fold_add_section(m, &plan->sections[i]);

@@ -17,7 +17,20 @@ void spad__fold_add_sources(spad__fold_maker *m) {
         m->status =
             spad_kernel_builder_source(&number, m->b, s->file, s->line,
                                        s->code[0] != '\0' ? s->code : NULL, s->caller, m->error);
+        if (spad__fold_fine(m)) m->b->kernel->sources.items[i].column = s->column;
     }
+    m->b->kernel->compiled = m->f->kernel->compiled;
+}
+
+void spad__fold_add_faults(spad__fold_maker *m) {
+    for (size_t i = 0; i < m->f->kernel->faults.count && spad__fold_fine(m); i++) {
+        const spad__kernel_fault *fault = &m->f->kernel->faults.items[i];
+        spad_kernel_builder_at(m->b, fault->location);
+        m->status = spad_kernel_builder_from(m->b, fault->source, m->error);
+        if (spad__fold_fine(m))
+            m->status = spad_kernel_builder_fault(m->b, fault->message, fault->times, m->error);
+    }
+    if (spad__fold_fine(m)) m->status = spad_kernel_builder_from(m->b, -1, m->error);
 }
 
 /* Marks the families that operations in loops touch, and what those are in. */
@@ -280,6 +293,7 @@ spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error
     spad__fold_maker m = {.f = f, .b = b, .error = error};
     mark_families(f);
     spad__fold_add_sources(&m);
+    spad__fold_add_faults(&m);
     for (size_t i = 0; i < f->kernel->tensors.count && spad__fold_fine(&m); i++) {
         fold_add_tensor(&m, i);
     }

@@ -42,6 +42,7 @@ spad_expr spad__fold_number_from(spad__fold_maker *m, int64_t first, const int64
 bool spad__fold_depends(const spad__fold_maker *m, const int64_t *moving, size_t at);
 
 void spad__fold_add_sources(spad__fold_maker *m);
+void spad__fold_add_faults(spad__fold_maker *m);
 
 /* A top node with all that is in it. */
 void spad__fold_add_top(spad__fold_maker *m, const spad__fold_node *node);

@@ -368,6 +368,7 @@ static const struct {
     {"group", spad__read_group, true},
     {"unknown", spad__read_unknown, true},
     {"source", spad__read_source, true},
+    {"fault", spad__read_fault, true},
     {"cursor", read_cursor, true},
     {"macro", spad__read_macro, false},
     {"for", read_for, false},

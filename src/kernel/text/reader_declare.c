@@ -345,6 +345,26 @@ bool spad__read_source(spad__reader *r) {
            spad__parser_end_statement(&r->parser);
 }
 
+/* 'fault "the program traps" 2 from 4' */
+bool spad__read_fault(spad__reader *r) {
+    const spad__span first = r->parser.token.span;
+    const char *message;
+    spad_amount times = {.value = 1}, source = {.value = -1};
+    spad__put_place(r, first);
+    if (!spad__parser_text(&r->parser, &message)) return false;
+    if (r->parser.token.kind == SPAD__NUMBER && !spad__read_amount(r, &times)) return false;
+    if (spad__parser_accept_word(&r->parser, "from") && !spad__read_amount(r, &source))
+        return false;
+    return spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_from(r->builder, source.value, &r->error)) &&
+           spad__reader_accepts(
+               r, spad__span_from(r, first),
+               spad_kernel_builder_fault(r->builder, message, times.value, &r->error)) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_from(r->builder, -1, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
 bool spad__read_from(spad__reader *r) {
     spad_amount source;
     return spad__read_amount(r, &source) &&

@@ -283,6 +283,17 @@ static void put_sources(kernel_writer *w) {
     }
 }
 
+static void put_faults(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->faults.count; i++) {
+        const spad__kernel_fault *fault = &w->kernel->faults.items[i];
+        spad__out_string(&w->out, "fault ");
+        spad__out_quoted(&w->out, fault->message);
+        if (fault->times > 1) spad__out_format(&w->out, " %lld", (long long)fault->times);
+        if (fault->source >= 0) spad__out_format(&w->out, " from %lld", (long long)fault->source);
+        end_line(w);
+    }
+}
+
 static void put_source(kernel_writer *w, const spad_statement *s) {
     if (s->source >= 0) spad__out_format(&w->out, " from %lld", (long long)s->source);
 }
@@ -676,6 +687,7 @@ static spad_status write_kernel(kernel_writer *w, const spad_sink *sink, spad_er
     put_syncs(w);
     put_unknowns(w);
     put_sources(w);
+    put_faults(w);
     put_statements(w);
     put_comments(w, SPAD__COMMENT_LAST, SPAD__COMMENT_ABOVE, 0);
     return spad__out_finish(&w->out, error);

@@ -155,10 +155,6 @@ static bool make_buffers(spad__ptx_machine *m) {
 /* ---- CTAs and warps
  * ------------------------------------------------------------------------------ */
 
-int64_t spad__ptx_all_shared(const spad__ptx_cta *cta) {
-    return cta->reserved_at + cta->reserved_bytes;
-}
-
 /* Shared memory of the kernel and of the system. What the system leaves in its own is not
  * documented: ones, so that a flag that nobody has reset counts as set. */
 static bool make_shared(spad__ptx_machine *m, spad__ptx_cta *cta, int64_t shared_bytes) {

@@ -93,10 +93,10 @@ typedef struct spad__ptx_warp {
     int32_t maybe_next[SPAD__PTX_LANES];  /* of the other way, which comes then; -1: none */
     uint32_t carry;                       /* of add.cc */
     uint32_t carry_known;
-    int64_t seen;   /* machine->progress when its lanes blocked */
-    bool spinning;  /* some of them are in a loop that repeats itself */
+    int64_t seen;    /* machine->progress when its lanes blocked */
+    bool spinning;   /* some of them are in a loop that repeats itself */
     int64_t yielded; /* the number of its strong write after which the others come first; 0: none */
-    int64_t stores; /* counts what a spinning loop would not do */
+    int64_t stores;  /* counts what a spinning loop would not do */
     spad__ptx_spin spin;
     SPAD_ARRAY(spad__ptx_stay) stays;
     uint32_t cluster_arrived;  /* lanes with a barrier.cluster.arrive whose phase is not complete */
@@ -252,7 +252,9 @@ bool spad__ptx_same(const spad__ptx_value *value, uint32_t lanes, uint64_t *out)
 spad__ptx_place spad__ptx_resolve(const spad__ptx_machine *m, const spad__ptx_warp *w,
                                   spad__ptx_space space, uint64_t address);
 /* Bytes of all shared memory of a CTA, with the system's own. */
-int64_t spad__ptx_all_shared(const spad__ptx_cta *cta);
+static inline int64_t spad__ptx_all_shared(const spad__ptx_cta *cta) {
+    return cta->reserved_at + cta->reserved_bytes;
+}
 /* Copies bytes in and out, with a flag per byte whether it is known. False: out of range; a remark
  * was made, reads are unknown and writes are lost. Shared, global, const and param space. */
 bool spad__ptx_peek_bytes(spad__ptx_machine *m, const spad__ptx_warp *w, spad__ptx_place place,

@@ -624,11 +624,11 @@ typedef struct spad__ptx_word_set {
     X(AGGR_SMEM_SIZE, "%aggr_smem_size")             \
     X(DYNAMIC_SMEM_SIZE, "%dynamic_smem_size")       \
     X(CURRENT_GRAPH_EXEC, "%current_graph_exec")     \
+    X(WARP_SZ, "WARP_SZ")                            \
     X(RESERVED_BEGIN, "%reserved_smem_offset_begin") \
     X(RESERVED_END, "%reserved_smem_offset_end")     \
     X(RESERVED_CAP, "%reserved_smem_offset_cap")     \
-    X(RESERVED_1, "%reserved_smem_offset_1")         \
-    X(WARP_SZ, "WARP_SZ")
+    X(RESERVED_1, "%reserved_smem_offset_1")
 
 #define SPAD__PTX_AS_SPECIAL(name, spelling) SPAD__PTX_SPECIAL_##name,
 typedef enum spad__ptx_special {

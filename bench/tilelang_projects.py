@@ -7,7 +7,7 @@ imported but their functions and the constants they use. No GPU is needed.
     PYTHONPATH=build/release/python python3 bench/tilelang_projects.py LIST.json [--root FOLDER] [--only WORD] [--chip sm_90] [--json ROWS.json] [--trees FOLDER]
     PYTHONPATH=build/release/python python3 bench/tilelang_projects.py --table ROWS.json
 
-bench/tilelang_projects.json is the list of the table in docs/tilelang-load.md. A list has objects:
+bench/tilelang_projects.json is the list of docs/results/tilelang-projects.csv, which --table prints. A list has objects:
 
     project     the folder of the checkout, in --root; its last part is the name in the table
     commit      of the checkout, for the table
@@ -21,6 +21,7 @@ bench/tilelang_projects.json is the list of the table in docs/tilelang-load.md. 
 """
 
 import collections
+import csv
 import json
 import os
 import sys
@@ -99,27 +100,29 @@ def counted(rows):
 
 def shown(row):
     """The columns of a row that chips may have in common."""
-    findings = ", ".join(f"`{code}`" for code in row["findings"]) or (row["note"] if row["theirs"] is None else "")
-    numbers = ["" if row[name] is None else str(row[name]) for name in ("theirs", "ours")]
-    return row["verdict"], *numbers, str(row["approximations"] or ""), findings
+    note = row["note"] if row["theirs"] is None else ""
+    return row["verdict"], row["theirs"], row["ours"], row["approximations"] or 0, " ".join(row["findings"]), note
 
 
 def table(path):
-    """Prints the rows of a file of --json: a line for each kernel, and one more for each chip where something else is said of it."""
+    """Prints the rows of a file of --json as CSV: a line for each kernel, and one more for each chip with another outcome. Counts and sums go
+    to stderr."""
     rows = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["theirs"] != 0]
     groups = collections.defaultdict(list)
     for row in rows:
         groups[row["project"], row["commit"], row["file"], row["kernel"], shown(row)].append(row)
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow("project commit kernel chips verdict tilelang_bytes spad_bytes approximations check_s plan_s findings note".split())
+    for (project, commit, file, kernel, (verdict, theirs, ours, inexact, findings, note)), group in groups.items():
+        seconds = [f"{max(row[name] for row in group):.1f}" for name in ("checked", "planned")]
+        out.writerow([project, commit, f"{file}: {kernel}", " ".join(row["chip"] for row in group), verdict, theirs, ours, inexact, *seconds,
+                      findings, note])
     for chip in CHIPS:
-        print(f"{chip}: {counted([row for row in rows if row['chip'] == chip])}.\n")
-    print("| project | kernel | chips | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
-    print("|" + "---|" * 10)
-    for (project, commit, file, kernel, (verdict, theirs, ours, inexact, findings)), group in groups.items():
-        print(f"| {project} {commit} | `{file}: {kernel}` | {', '.join(row['chip'] for row in group)} | {verdict} | {theirs} | {ours} | {inexact} | "
-              f"{max(row['checked'] for row in group):.1f} | {max(row['planned'] for row in group):.1f} | {findings} |")
+        print(f"{chip}: {counted([row for row in rows if row['chip'] == chip])}", file=sys.stderr)
     both = [row for row in rows if row["theirs"] is not None and row["ours"] is not None]
-    print(f"\nbytes where both place: TileLang {sum(row['theirs'] for row in both)}, ours {sum(row['ours'] for row in both)}; ours more in "
-          f"{sum(row['ours'] > row['theirs'] for row in both)} of {len(both)}, less in {sum(row['ours'] < row['theirs'] for row in both)}")
+    print(f"bytes where both place: TileLang {sum(row['theirs'] for row in both)}, spad {sum(row['ours'] for row in both)}; spad more in "
+          f"{sum(row['ours'] > row['theirs'] for row in both)} of {len(both)}, less in {sum(row['ours'] < row['theirs'] for row in both)}",
+          file=sys.stderr)
 
 
 def rows(options):

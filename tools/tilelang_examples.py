@@ -6,12 +6,13 @@
 
 `collect` runs each program on the CPU with a compiler that lowers and does not run: every kernel that a program
 compiles is written to OUT as the tree that spad.tilelang.load reads. Results of kernels are zeros, so a program stops
-where it compares them; what it compiled before is kept. `table` loads, checks and plans each tree, and prints a row:
-agents, verdict, bytes of TileLang and of spad, approximations, seconds of CPU.
+where it compares them; what it compiled before is kept. `table` loads, checks and plans each tree and prints its row as CSV
+(docs/results/tilelang-examples.csv); counts, sums and trees that are not loaded go to stderr.
 """
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import resource
@@ -229,7 +230,9 @@ def title(path):
 def table(folder):
     """Prints a row for each tree of a folder that has something in shared memory, and what they come to."""
     counts, refused, empty = {}, [], 0
-    sums, above, rows = [0, 0, 0], [], []
+    sums, above = [0, 0, 0], []
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["chip", "kernel", "agents", "verdict", "tilelang_bytes", "spad_bytes", "approximations", "check_s", "plan_s", "findings"])
     for path in sorted(folder.glob("*.json")):
         found, why = row_of(path)
         if found is None:
@@ -244,19 +247,20 @@ def table(folder):
         if ours is not None:
             sums = [sums[0] + theirs, sums[1] + ours, sums[2] + 1]
             above += [title(path)] if ours > theirs else []
-        shown = ", ".join(f"`{c}`" for c in errors + warnings)
-        rows.append(f"| `{title(path)}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
-                    f"{checked:.1f} | {seconds:.1f} | {shown} |")
-    print(f"{len(rows)} kernels: " + ", ".join(f"{count} {key}" for key, count in sorted(counts.items())) + ".\n")
-    print("| kernel | agents | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    print("\n".join(rows))
-    print(f"| {sums[2]} that both place | | | {sums[0]} | {sums[1]} | | | | |\n")
-    print(f"{empty} without shared memory, {len(refused)} not loaded, {len(above)} with more bytes than TileLang's")
+        chip = json.loads(path.read_text(encoding="utf-8"))["arch"]
+        out.writerow([chip, title(path), agents, verdict, theirs, ours, inexact, f"{checked:.1f}", f"{seconds:.1f}",
+                      " ".join(errors + warnings)])
+
+    def note(line):
+        print(line, file=sys.stderr)
+
+    note(f"{sum(counts.values())} kernels: " + ", ".join(f"{count} {key}" for key, count in sorted(counts.items())))
+    note(f"bytes of the {sums[2]} that both place: TileLang {sums[0]}, spad {sums[1]}")
+    note(f"{empty} without shared memory, {len(refused)} not loaded, {len(above)} with more bytes than TileLang's")
     for name in above:
-        print(f"- above: `{name}`")
+        note(f"- above: {name}")
     for name, why in refused:
-        print(f"- `{name}`: {why}")
+        note(f"- {name}: {why}")
 
 
 def main():

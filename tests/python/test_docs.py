@@ -8,10 +8,12 @@ import sys
 import pytest
 
 import spad.ascend
+import spad.tilelang
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "triton.md",
-         "triton-reference.md", "planner.md", "ascend.md", "cubie.md", "compilers.md", "sweep.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md",
+         "tilelang-reference.md", "triton.md", "triton-reference.md", "planner.md", "ascend.md", "cubie.md",
+         "compilers.md", "sweep.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -40,6 +42,14 @@ def test_page(root, page, monkeypatch):
         cubie.buffer_registry.reset()
         spad.ascend.use()
     assert count >= 2
+
+
+def test_tilelang_finding(root, monkeypatch):
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "tilelang-load.md").read_text(encoding="utf-8")
+    shown = re.search(r"^```text\n(<main_kernel>.*?)^```$", page, re.M | re.S)[1]
+    kernel = spad.tilelang.load("tests/python/golden/tilelang/while_loop_sm_90.json")
+    assert kernel.check().text().startswith(shown)
 
 
 def test_dask(root, monkeypatch):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spad.tilelang.load: kernels in which data decides rounds, copies or places (docs/tilelang-load.md, "Data that decides")."""
+"""spad.tilelang.load: kernels in which data decides rounds, copies or places (docs/tilelang-reference.md, "Numbers from data")."""
 
 import pytest
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spad.tilelang.load: conditions on data that all threads of a block share, in loops (docs/tilelang-load.md, "Data that decides")."""
+"""spad.tilelang.load: conditions on data that all threads of a block share, in loops
+(docs/tilelang-reference.md, "Conditions that all threads share")."""
 
 import copy
 import itertools

@@ -132,8 +132,7 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
                    : "write it before it is read";
     case SPAD_FINDING_ALIAS_CLASH:
         return "read it before the other name is written, or give it bytes of its own";
-    case SPAD_FINDING_SECTION_OVERLAP:
-        return "make the sections equal, largest tensor first, or use behaviour exact";
+    case SPAD_FINDING_SECTION_OVERLAP: return "make the sections equal, largest tensor first";
     default:
         return write->tensor == access->tensor ? "read it earlier, or give it more slots"
                                                : "place them apart, or read it earlier";

@@ -4,7 +4,7 @@
  *
  * Rules of the chip; lifetimes (every read sees what was last written as that
  * tile); order (races, deadlocks and misused synchronisation, for kernels that state
- * how their agents synchronise); hygiene and advice. docs/check.md explains what is
+ * how their agents synchronise); hygiene and advice. docs/check-how.md explains what is
  * proved; docs/findings.md has a wrong and a corrected kernel for every finding.
  *
  * The result owns its findings. Externally synchronised; several checks may run

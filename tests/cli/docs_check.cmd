@@ -3,5 +3,5 @@ cd ../..
 awk '/^```/ { inside = $0 == "```text"; next } inside' docs/check.md > "$work/shown"
 while IFS= read -r line; do
     echo "$line"
-    case $line in '$ spad '*) spad ${line#'$ spad '} ;; esac
+    case $line in '$ spad '*) eval "${line#'$ '}" ;; esac
 done < <(grep '^\$ spad' "$work/shown") | diff "$work/shown" -

@@ -2,8 +2,8 @@
  *
  * tensor_order: which tensors of a kernel may share bytes, because of every two of their values one
  * is used for the last time before the other is written, in every execution of its shape. Program
- * order, barriers, waits and the completion of asynchronous operations decide (docs/check.md); so
- * tensors share bytes also in a kernel with agents (spad_layout_options.order).
+ * order, barriers, waits and the completion of asynchronous operations decide (docs/check-how.md);
+ * so tensors share bytes also in a kernel with agents (spad_layout_options.order).
  *
  * An order never changes after it was made; const functions may run concurrently.
  */

@@ -693,7 +693,7 @@ class Recorder:
     def _shown(self, storage):
         """name: the name that reads use for it. Of a tensor that is written under several names, each name
         would be a tensor of its own for the check; a name that is never written shows what all have written
-        (docs/check.md). So reads, and the end of the kernel, use names that are only read."""
+        (docs/check-how.md). So reads, and the end of the kernel, use names that are only read."""
         written = storage.written | ({storage.name} if storage.is_input and storage.written else set())
         if len(written) < 2:
             return {}

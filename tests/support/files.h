@@ -12,6 +12,11 @@
 /* The text of a file with a NUL after it; freed by the caller. */
 char *test_read_file(const char *path);
 
+/* The text with a diff of the manual applied; freed by the caller. Of a hunk the lines with '-' go,
+ * those with '+' come, and the others stay; without those with '+' it is in the text exactly once.
+ * A line "@@" separates hunks. */
+char *test_apply_diff(const char *text, const char *diff, size_t length);
+
 enum { TEST_FILES_MAX = 128, TEST_NAME_MAX = 64 };
 
 /* Names of the kernels in a folder, sorted. */

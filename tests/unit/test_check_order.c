@@ -55,8 +55,8 @@ static void test_wrong_kernels(void **unused) {
     }
 }
 
-/* The first block of a section of the manual gives the finding that it is about, the second
- * one nothing. */
+/* The block of a section of the manual gives the finding that it is about, and with the diff
+ * nothing. */
 static void test_manual(void **unused) {
     (void)unused;
     char *text = test_read_file("docs/findings.md");
@@ -68,25 +68,26 @@ static void test_manual(void **unused) {
         char *at = strstr(text, heading);
         if (at == NULL) print_error("no section %s\n", name);
         assert_non_null(at);
-        for (int block = 0; block < 2; block++) {
-            char *begin = strstr(at, "```spad\n");
-            assert_non_null(begin);
-            begin += strlen("```spad\n");
-            char *end = strstr(begin, "\n```\n");
-            assert_non_null(end);
-            end[1] = '\0';
-            spad_check *check = check_text(begin);
-            if (block == 0) {
-                if (find(check, (spad_finding_code)code) == NULL) print_error("%s:\n", name);
-                if (find(check, (spad_finding_code)code) == NULL) print_findings(check);
-                assert_non_null(find(check, (spad_finding_code)code));
-            } else {
-                assert_no_order_finding(check, name);
-            }
-            spad_check_destroy(check);
-            end[1] = '`';
-            at = end + 2;
-        }
+        char *begin = strstr(at, "```spad\n");
+        assert_non_null(begin);
+        begin += strlen("```spad\n");
+        char *end = strstr(begin, "\n```\n");
+        assert_non_null(end);
+        const char *diff = strstr(end, "```diff\n");
+        assert_non_null(diff);
+        diff += strlen("```diff\n");
+        end[1] = '\0';
+        spad_check *check = check_text(begin);
+        if (find(check, (spad_finding_code)code) == NULL) print_error("%s:\n", name);
+        if (find(check, (spad_finding_code)code) == NULL) print_findings(check);
+        assert_non_null(find(check, (spad_finding_code)code));
+        spad_check_destroy(check);
+        char *right = test_apply_diff(begin, diff, (size_t)(strstr(diff, "```") - diff));
+        check = check_text(right);
+        assert_no_order_finding(check, name);
+        spad_check_destroy(check);
+        free(right);
+        end[1] = '`';
         sections++;
     }
     assert_int_equal(sections, 15);

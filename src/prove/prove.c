@@ -587,8 +587,25 @@ static spad_status find_proof_in_time(spad__prover *p, spad_error *error) {
     p->run->limit = &part;
     const spad_status status = find_proof(p, error);
     p->run->limit = whole;
+    p->search_cut = part.status == SPAD_ERR_TIME;
     if (part.status == SPAD_ERR_CANCELLED) whole->status = part.status;
     return status;
+}
+
+/* A verdict that is weaker than it would be with more time says so. What else it says comes after
+ * that: a reason that is long is cut at its end. */
+static void name_time(spad__prover *p) {
+    spad_check *check = p->run->check;
+    char reason[SPAD__REASON_MAX * 2];
+    const bool cut = p->search_cut || p->run->limit->status == SPAD_ERR_TIME;
+    const bool weak =
+        check->verdict == SPAD_VERDICT_UNKNOWN || check->verdict == SPAD_VERDICT_PROVED_SHAPE;
+    if (!cut || !weak || strstr(check->reason, spad__no_time_for_proof) != NULL ||
+        strstr(check->reason, spad__time_is_up) != NULL) {
+        return;
+    }
+    snprintf(reason, sizeof reason, "%s; %s", spad__no_time_for_proof, check->reason);
+    spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
 spad_status spad__prove(spad__run *run, spad_error *error) {
@@ -610,6 +627,7 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
     const bool proved = run->check->verdict == SPAD_VERDICT_PROVED_SHAPE ||
                         run->check->verdict == SPAD_VERDICT_PROVED_ALL;
     if (status == SPAD_OK && proved && !run->options->one_shape) spad__name_untried(p);
+    if (status == SPAD_OK) name_time(p);
     spad__trips_free(p);
     const spad_host host = p->host;
     spad__free(&host, p->values, loops * sizeof *p->values);

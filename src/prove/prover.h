@@ -93,6 +93,7 @@ enum { SPAD__JOINT_WORK_MAX = 16000000 };
 
 typedef struct spad__prover {
     spad__run *run;    /* of the given shape; its check gets the findings */
+    bool search_cut;   /* time was up in the search for a proof */
     bool given_run;    /* the given shape is short, and was run first */
     spad__shape given; /* how that went */
     const spad_kernel *kernel;

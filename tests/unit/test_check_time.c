@@ -247,7 +247,53 @@ static void looks_at_the_clock(void **state) {
     assert_true(fine);
 }
 
+/* ---- what is said about it ----------------------------------------------------------- */
+
+/* Trip counts that depend on each other, one of which may be any number: without the proof for both
+ * the verdict is unknown. */
+static const char joint_kernel[] =
+    "kernel k on sm_90\nparam KB = 3\nparam T = 3 any\ncounter full\ncounter empty = 2\n"
+    "tensor a : global u8 [T * KB] (8) input\ntensor x : shared u8 [2] (8)\n"
+    "agent p { for t in 0..T { for k in 0..KB {\ntake empty\n"
+    "simt w reads a[t * KB + k] writes x[(t * KB + k) % 2]\nsignal full\n} } }\n"
+    "agent c { for t in 0..T { for k in 0..KB {\ntake full\nsimt r reads x[(t * KB + k) % 2]\n"
+    "signal empty\n} } }\n";
+
+static spad_verdict verdict_in(const spad_kernel *kernel, int64_t deadline, bool *names_time) {
+    const spad_check_options options = {.timeout_ns = deadline, .no_advice = true};
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
+    *names_time = strstr(spad_check_get_reason(check), "time was up") != NULL;
+    if (verdict != SPAD_VERDICT_PROVED_ALL && !*names_time) {
+        print_message("deadline %lld: %s\n", (long long)deadline, spad_check_get_reason(check));
+    }
+    spad_check_destroy(check);
+    return verdict;
+}
+
+/* With more and more time, until it is enough: a verdict that is weaker for the lack of it says so.
+ */
+static void weaker_verdicts_name_the_time(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(joint_kernel);
+    spad_verdict verdict = SPAD_VERDICT_UNKNOWN;
+    bool names_time;
+    bool all = true;
+    int weaker = 0;
+    for (int64_t deadline = 2000; verdict != SPAD_VERDICT_PROVED_ALL; deadline += deadline / 8) {
+        verdict = verdict_in(kernel, deadline, &names_time);
+        weaker += verdict != SPAD_VERDICT_PROVED_ALL;
+        all = all && (verdict == SPAD_VERDICT_PROVED_ALL || names_time);
+    }
+    spad_kernel_destroy(kernel);
+    assert_true(weaker > 10);
+    assert_true(all);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(looks_at_the_clock)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(looks_at_the_clock),
+                                       cmocka_unit_test(weaker_verdicts_name_the_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

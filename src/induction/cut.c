@@ -324,7 +324,8 @@ static void put_under_way_of(writer *w, size_t agent) {
     for (size_t i = (size_t)graph->step[first]; i < graph->points.count; i++) {
         const spad__point *point = &graph->points.items[i];
         if (point->event < 0) break; /* the end of the agent */
-        if (happened(w, (int32_t)i) || !happened(w, graph->step[point->event])) continue;
+        if (!happened(w, graph->step[point->event])) break; /* nor has any event after it begun */
+        if (happened(w, (int32_t)i)) continue;
         int64_t iteration;
         put_event(w, &events->items.items[point->event], &iteration);
         put(w, point->kind);

@@ -144,29 +144,21 @@ static bool add_group(const spad__model *m, const spad__item *item, spad__weigh 
     return add_largest(m, weigh, context, NULL, rows, (size_t)item->piece_count, change);
 }
 
-/* loads[s] becomes the sum of the weights in section s; all together fit 64 bits, or it is false.
- */
 bool spad__loads_sum(const spad__model *m, spad__weigh *weigh, void *context, int64_t rounding,
                      spad__row *rows, int64_t *loads) {
     int64_t total = 0;
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            int64_t bytes;
-            if (!weigh(context, m, &m->pieces[item->piece_first + k], &bytes)) return false;
-            if (!spad__add(total, bytes, &total)) return false;
-        }
-        if (spad__item_is_group(m, item)) {
-            if (!add_group(m, item, weigh, context, rounding, rows, loads)) return false;
-            continue;
-        }
+        const bool group = spad__item_is_group(m, item);
         for (int32_t k = 0; k < item->piece_count; k++) {
             const spad__piece *piece = &m->pieces[item->piece_first + k];
             int64_t bytes;
-            if (!weigh(context, m, piece, &bytes)) return false;
+            if (!weigh(context, m, piece, &bytes) || !spad__add(total, bytes, &total)) return false;
+            if (group) continue;
             loads[piece->begin] += bytes;
             loads[piece->end] -= bytes;
         }
+        if (group && !add_group(m, item, weigh, context, rounding, rows, loads)) return false;
     }
     for (int32_t s = 1; s < m->section_count; s++) loads[s] += loads[s - 1];
     spad__assert(m->section_count == 0 || loads[m->section_count - 1] >= 0);

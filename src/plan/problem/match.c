@@ -11,13 +11,17 @@
 
 #include <string.h>
 
-static uint64_t mix_buffer(uint64_t hash, const spad_plan_buffer *b) {
-    const int64_t numbers[] = {b->lower,       b->upper, b->size,   b->alignment,
-                               b->lanes,       b->bank,  b->pinned, b->hinted,
-                               b->offset,      b->lane,  b->hint,   (int64_t)b->gap_count,
-                               b->name != NULL};
+/* Of one buffer alone: the hashes of several do not wait for each other. */
+static uint64_t hash_of_buffer(const spad_plan_buffer *b) {
+    uint64_t hash = 0;
+    const int64_t present = (int64_t)b->gap_count << 3 | (b->name != NULL) << 2 |
+                            (int64_t)b->pinned << 1 | (int64_t)b->hinted;
+    const int64_t numbers[] = {present,      b->lower, b->upper, b->size,
+                               b->alignment, b->lanes, b->bank};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         hash = spad__hash_add(hash, numbers[k]);
+    if (b->pinned) hash = spad__hash_add(spad__hash_add(hash, b->offset), b->lane);
+    if (b->hinted) hash = spad__hash_add(hash, b->hint);
     if (b->name != NULL)
         hash = spad__hash_add(hash, (int64_t)spad__hash_text(b->name, strlen(b->name)));
     for (size_t k = 0; k < b->gap_count; k++) {
@@ -60,7 +64,7 @@ uint64_t spad_plan_get_fingerprint(const spad_plan *plan) {
     uint64_t hash = spad__hash_add(spad__hash_add(0, plan->capacity), plan->lanes);
     if (plan->space != NULL) hash = mix_lane_rules(hash, plan->space);
     for (size_t i = 0; i < plan->buffers.count; i++)
-        hash = mix_buffer(hash, &plan->buffers.items[i]);
+        hash = spad__hash_add(hash, (int64_t)hash_of_buffer(&plan->buffers.items[i]));
     hash = mix_pairs(hash, plan->aliases.items, plan->aliases.count);
     hash = mix_pairs(hash, plan->aparts.items, plan->aparts.count);
     if (plan->slices.count > 0) hash = mix_slices(hash, plan);

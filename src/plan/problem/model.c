@@ -152,7 +152,8 @@ static spad_status join_rules(spad__item *item, const spad_plan_buffer *b, int64
     if (!spad__add(delta, b->size, &top))
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "a group of slices and aliases is larger than 64 bits hold");
-    if (!spad__lcm(item->alignment, b->alignment, &item->alignment)) {
+    if (item->alignment != b->alignment &&
+        !spad__lcm(item->alignment, b->alignment, &item->alignment)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the common alignment of an alias group does not fit 64 bits");
     }
@@ -183,15 +184,17 @@ static void add_piece(spad__model *m, spad__item *item, int32_t *slot, int32_t n
     (*slot)++;
 }
 
+/* When pieces begin and end: the time and the piece. */
 typedef struct moment_list {
-    spad__row *rows; /* two per piece: value = 2 * piece + (1 for a beginning) */
+    spad__row *begins;
+    spad__row *ends;
     size_t count;
 } moment_list;
 
 static void add_times(moment_list *times, int32_t piece, int64_t lower, int64_t upper) {
     spad__assert(lower < upper);
-    times->rows[times->count++] = (spad__row){spad__sort_key(lower), 2 * piece + 1};
-    times->rows[times->count++] = (spad__row){spad__sort_key(upper), 2 * piece};
+    times->begins[times->count] = (spad__row){spad__sort_key(lower), piece};
+    times->ends[times->count++] = (spad__row){spad__sort_key(upper), piece};
 }
 
 /* The pieces of one buffer, with their times. */
@@ -218,39 +221,21 @@ static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, int32_t 
 
 /* ---- sections ---------------------------------------------------------------------- */
 
-static bool number_sections(spad__model *m, moment_list *times) {
-    spad__row *scratch = spad__new_array(&m->arena.host, times->count + 1, sizeof *scratch);
-    m->moment = spad__arena_array(&m->arena, (size_t)m->piece_count + 1, sizeof *m->moment);
-    if (scratch == NULL || m->moment == NULL) {
-        spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
-        return false;
+/* scratch: as many rows. */
+static void number_sections(spad__model *m, moment_list *times, spad__row *scratch) {
+    spad__sort_rows(times->begins, scratch, times->count);
+    spad__sort_rows(times->ends, scratch, times->count);
+    const spad__row *begin = times->begins;
+    const spad__row *const last = begin + times->count;
+    for (const spad__row *end = times->ends; end < times->ends + times->count; end++) {
+        const spad__row *const first = begin;
+        for (; begin < last && begin->key < end->key; begin++)
+            m->pieces[begin->value].begin = m->section_count;
+        if (begin > first) m->moment[m->section_count++] = spad__sort_value(begin[-1].key);
+        spad__assert(m->pieces[end->value].begin < m->section_count); /* it begins before it ends */
+        m->pieces[end->value].end = m->section_count;
     }
-    /* ends before beginnings: they come first in the stable order */
-    size_t ends = 0;
-    for (size_t i = 0; i < times->count; i++)
-        if ((times->rows[i].value & 1) == 0) scratch[ends++] = times->rows[i];
-    for (size_t i = 0; i < times->count; i++)
-        if ((times->rows[i].value & 1) == 1) scratch[ends++] = times->rows[i];
-    spad__sort_rows(scratch, times->rows, times->count);
-    bool begun = false;
-    int64_t last = 0;
-    for (size_t i = 0; i < times->count; i++) {
-        spad__assert(i == 0 || scratch[i - 1].key <= scratch[i].key);
-        spad__piece *piece = &m->pieces[scratch[i].value / 2];
-        if (scratch[i].value & 1) {
-            piece->begin = m->section_count;
-            last = (int64_t)(scratch[i].key ^ (UINT64_C(1) << 63));
-            begun = true;
-            continue;
-        }
-        if (begun) m->moment[m->section_count++] = last;
-        begun = false;
-        piece->end = m->section_count;
-        spad__assert(piece->begin < piece->end); /* its beginning was in a section by now */
-    }
-    spad__assert(!begun && m->section_count <= m->piece_count);
-    spad__free(&m->arena.host, scratch, (times->count + 1) * sizeof *scratch);
-    return true;
+    spad__assert(begin == last && m->section_count <= m->piece_count);
 }
 
 /* ---- the whole --------------------------------------------------------------------- */
@@ -314,7 +299,7 @@ static spad_status join_apart(spad__model *m) {
 static spad_status check_nesting(const spad__model *m, const spad__item *item, spad_error *error) {
     int64_t chain[64] = {item->alignment};
     int32_t length = 1;
-    for (int32_t k = 0; item->banked && k < item->rule_count; k++) {
+    for (int32_t k = 0; k < item->rule_count; k++) {
         const int64_t bank = m->rules[item->rule_first + k].bank;
         if (bank == 0) continue;
         bool known = false;
@@ -336,7 +321,7 @@ static spad_status check_nesting(const spad__model *m, const spad__item *item, s
 static spad_status check_nestings(const spad__model *m, spad_error *error) {
     spad_status status = SPAD_OK;
     for (int32_t i = 0; i < m->item_count && status == SPAD_OK; i++)
-        status = check_nesting(m, &m->items[i], error);
+        if (m->items[i].banked) status = check_nesting(m, &m->items[i], error);
     return status;
 }
 
@@ -450,13 +435,17 @@ static spad_status build_model(spad__model *m, spad_error *error) {
     m->items = spad__arena_array(&m->arena, (size_t)m->item_count + 1, sizeof *m->items);
     m->pieces = spad__arena_array(&m->arena, pieces + 1, sizeof *m->pieces);
     m->rules = spad__arena_array(&m->arena, rules + 1, sizeof *m->rules);
-    moment_list times = {.rows = spad__new_array(&plan->host, 2 * pieces + 1, sizeof *times.rows)};
+    m->moment = spad__arena_array(&m->arena, pieces + 1, sizeof *m->moment);
+    const spad__arena_mark mark = spad__arena_here(&m->arena);
+    spad__row *rows = spad__arena_array(&m->arena, pieces + 1, 3 * sizeof *rows);
     spad_status status = SPAD_ERR_HOST_MEMORY;
-    if (m->items != NULL && m->pieces != NULL && m->rules != NULL && times.rows != NULL) {
+    if (m->items != NULL && m->pieces != NULL && m->rules != NULL && m->moment != NULL &&
+        rows != NULL) {
+        moment_list times = {.begins = rows, .ends = rows + pieces};
         status = fill_items(m, &times, error);
-        if (status == SPAD_OK && !number_sections(m, &times)) status = SPAD_ERR_HOST_MEMORY;
+        if (status == SPAD_OK) number_sections(m, &times, rows + 2 * pieces);
     }
-    spad__free(&plan->host, times.rows, (2 * pieces + 1) * sizeof *times.rows);
+    spad__arena_rewind(&m->arena, mark);
     if (status == SPAD_OK) status = join_apart(m);
     if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
     if (status == SPAD_OK) status = check_nestings(m, error);

@@ -22,4 +22,8 @@ static inline uint64_t spad__sort_key(int64_t value) {
     return (uint64_t)value ^ (UINT64_C(1) << 63);
 }
 
+static inline int64_t spad__sort_value(uint64_t key) {
+    return (int64_t)(key ^ (UINT64_C(1) << 63));
+}
+
 #endif

@@ -110,7 +110,7 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
         b->trim[k] = b->size[k] - item->size;
         spad__assert(0 <= b->trim[k] && b->trim[k] < align);
         if (b->trim[k] > 0) b->exact = false;
-        b->unit = spad__gcd(b->size[k], b->unit);
+        if (b->unit != 1) b->unit = spad__gcd(b->size[k], b->unit);
     }
     for (int32_t s = 0; s < b->sections; s++) b->first[s + 1] += b->first[s];
     for (int32_t k = 0; k < b->count; k++) {
@@ -128,20 +128,17 @@ spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
     const int64_t align = box_rounding(m);
     *suits = m->boxable && align != 0;
     if (!*suits) return SPAD_OK;
-    const size_t rows_size = ((size_t)m->item_count + 1) * sizeof(spad__row);
-    spad__row *rows = spad__new_array(&m->arena.host, (size_t)m->item_count + 1, sizeof *rows);
-    spad__row *scratch =
-        spad__new_array(&m->arena.host, (size_t)m->item_count + 1, sizeof *scratch);
+    const size_t most = (size_t)m->item_count + 1;
+    spad__row *rows = spad__new_array(&m->arena.host, most, 2 * sizeof *rows);
     size_t count = 0;
     spad_status status = SPAD_ERR_HOST_MEMORY;
-    if (rows != NULL && scratch != NULL) {
-        sort_items(m, rows, scratch, &count);
+    if (rows != NULL) {
+        sort_items(m, rows, rows + most, &count);
         b->count = (int32_t)count;
         b->sections = m->section_count;
         if (allocate_boxes(b, count, (size_t)b->sections)) status = fill(b, m, rows, align, error);
     }
-    spad__free(&m->arena.host, rows, rows_size);
-    spad__free(&m->arena.host, scratch, rows_size);
+    spad__free(&m->arena.host, rows, most * 2 * sizeof *rows);
     if (status == SPAD_OK) status = sum_box_loads(b, error);
     return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : status;
 }

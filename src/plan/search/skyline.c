@@ -85,20 +85,21 @@ static size_t box_room(const spad__skyline *s) {
 }
 
 spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *host) {
-    spad__skyline *s = spad__new(host, sizeof *s);
+    spad__arena arena = {.host = *host};
+    spad__skyline *s = spad__arena_new(&arena, sizeof *s);
     if (s == NULL) return NULL;
-    s->arena.host = *host;
     s->boxes = boxes;
     s->leaves = 1;
     while (s->leaves * LEAF < boxes->count) s->leaves *= 2;
     const size_t sections = (size_t)boxes->sections + 1;
-    s->tree = spad__arena_array(&s->arena, (size_t)s->leaves, 2 * sizeof *s->tree);
-    s->end = spad__arena_array(&s->arena, box_room(s), sizeof *s->end);
-    s->priority = spad__arena_array(&s->arena, box_room(s), sizeof *s->priority);
-    s->runs = spad__arena_array(&s->arena, sections, sizeof *s->runs);
-    s->heap = spad__arena_array(&s->arena, sections, sizeof *s->heap);
-    s->queue = spad__arena_array(&s->arena, box_room(s), sizeof *s->queue);
-    s->rows = spad__arena_array(&s->arena, box_room(s), 2 * sizeof *s->rows);
+    s->tree = spad__arena_array(&arena, (size_t)s->leaves, 2 * sizeof *s->tree);
+    s->end = spad__arena_array(&arena, box_room(s), sizeof *s->end);
+    s->priority = spad__arena_array(&arena, box_room(s), sizeof *s->priority);
+    s->runs = spad__arena_array(&arena, sections, sizeof *s->runs);
+    s->heap = spad__arena_array(&arena, sections, sizeof *s->heap);
+    s->queue = spad__arena_array(&arena, box_room(s), sizeof *s->queue);
+    s->rows = spad__arena_array(&arena, box_room(s), 2 * sizeof *s->rows);
+    s->arena = arena;
     if (s->tree != NULL && s->end != NULL && s->priority != NULL && s->runs != NULL &&
         s->heap != NULL && s->queue != NULL && s->rows != NULL)
         return s;
@@ -108,9 +109,8 @@ spad__skyline *spad__skyline_create(const spad__boxes *boxes, const spad_host *h
 
 void spad__skyline_destroy(spad__skyline *s) {
     if (s == NULL) return;
-    const spad_host host = s->arena.host;
-    spad__arena_free(&s->arena);
-    spad__free(&host, s, sizeof *s);
+    spad__arena arena = s->arena; /* has the skyline itself */
+    spad__arena_free(&arena);
 }
 
 /* ---- boxes with a pinned offset ----------------------------------------------------- */
@@ -193,7 +193,13 @@ typedef struct box_search {
     int64_t floor;
 } box_search;
 
+/* Whether no box below a node is inside and better than the one that was found. */
+static bool is_useless(const box_search *q, node below) {
+    return below.least_end > q->end || (q->box >= 0 && below.best <= q->best);
+}
+
 static void search_leaf(spad__skyline *s, box_search *q, int32_t leaf) {
+    if (is_useless(q, s->tree[s->leaves + leaf])) return;
     const int32_t stop = (leaf + 1) * LEAF < q->until ? (leaf + 1) * LEAF : q->until;
     for (int32_t i = leaf * LEAF > q->from ? leaf * LEAF : q->from; i < stop; i++) {
         if (s->end[i] > q->end || (q->box >= 0 && s->priority[i] <= q->best)) continue;
@@ -211,8 +217,7 @@ static void search_below(spad__skyline *s, box_search *q, int32_t top) {
     stack[depth++] = top;
     while (depth > 0) {
         const int32_t k = stack[--depth];
-        if (s->tree[k].least_end > q->end) continue;
-        if (q->box >= 0 && (s->tree[k].best <= q->best || q->steps <= 0)) continue;
+        if (is_useless(q, s->tree[k]) || (q->box >= 0 && q->steps <= 0)) continue;
         if (s->looked > s->boxes->count * (int64_t)EXAMINED_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {

@@ -50,30 +50,31 @@ typedef struct solver {
 
 /* ---- results ----------------------------------------------------------------------- */
 
+/* A result and the host that frees it. */
+typedef struct owned_result {
+    spad_plan_result result;
+    spad_host host;
+} owned_result;
+
 static spad_status result_create(spad_plan_result **out, const spad_plan *plan, spad_error *error) {
-    spad_plan_result *result = spad__new(&plan->host, sizeof *result);
-    spad_host *host = spad__new(&plan->host, sizeof *host);
-    if (result == NULL || host == NULL) {
-        spad__free(&plan->host, result, sizeof *result);
-        spad__free(&plan->host, host, sizeof *host);
-        return spad__fail_host_memory(error);
-    }
-    *host = plan->host;
-    result->owned = host;
-    result->count = plan->buffers.count;
-    result->fingerprint = spad_plan_get_fingerprint(plan);
-    result->height = SPAD_UNBOUNDED;
-    *out = result;
+    owned_result *own = spad__new(&plan->host, sizeof *own);
+    if (own == NULL) return spad__fail_host_memory(error);
+    own->host = plan->host;
+    own->result.owned = own;
+    own->result.count = plan->buffers.count;
+    own->result.fingerprint = spad_plan_get_fingerprint(plan);
+    own->result.height = SPAD_UNBOUNDED;
+    *out = &own->result;
     return SPAD_OK;
 }
 
 void spad_plan_result_destroy(spad_plan_result *result) {
     if (result == NULL) return;
-    const spad_host host = *(const spad_host *)result->owned;
-    spad__free(&host, result->owned, sizeof(spad_host));
+    owned_result *own = result->owned;
+    const spad_host host = own->host;
     spad__free(&host, result->places, (result->count + 1) * sizeof *result->places);
     spad__free(&host, result->together, (result->together_count + 1) * sizeof *result->together);
-    spad__free(&host, result, sizeof *result);
+    spad__free(&host, own, sizeof *own);
 }
 
 /* ---- what is left to do ------------------------------------------------------------ */
@@ -118,8 +119,7 @@ static int64_t capacity_in_units(const solver *s, const spad__boxes *b) {
 }
 
 static spad_status search_boxes(solver *s, const spad__boxes *b, spad_error *error) {
-    const size_t room = ((size_t)b->count + 1) * sizeof(int64_t);
-    int64_t *offset = spad__new_array(&s->plan->host, (size_t)b->count + 1, sizeof *offset);
+    int64_t *offset = spad__arena_array(&s->model.arena, (size_t)b->count + 1, sizeof *offset);
     if (offset == NULL) return spad__fail_host_memory(error);
     const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
     /* boxes that are only hulls are worth some effort, not all of it */
@@ -145,7 +145,6 @@ static spad_status search_boxes(solver *s, const spad__boxes *b, spad_error *err
     if (b->exact) prove(s, portfolio.low * b->unit);
     s->result->nodes += portfolio.nodes;
     s->result->restarts += portfolio.restarts;
-    spad__free(&s->plan->host, offset, room);
     return status;
 }
 

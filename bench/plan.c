@@ -10,7 +10,7 @@
  *       processor, not of the clock, so that other work on the machine counts less.
  *   plan --packings [--timeout S]      perfect packings of 20 to 500 buffers
  *   plan --scale [COUNT] [--shape-seed N]   shapes of 10^3 to COUNT (10^6) buffers, by the clock
- *   plan --small                       kernels of 10 to 100 buffers
+ *   plan --small                       kernels of 10 to 100 buffers, beside first fit
  *   plan --count FILE                  one solve with a node limit and no clock, for
  *                                      valgrind --tool=callgrind (see bench/callgrind.sh)
  */
@@ -274,35 +274,79 @@ static void bench_scale(const settings *s, int32_t most) {
     }
 }
 
-/* Solves each problem several times between two readings of the clock: one solve takes about as
- * long as a reading. */
-static double time_small(packing_shape shape, int32_t n, uint64_t seed) {
-    enum { REPEATS = 20 };
+enum { SMALL_MOST = 100, SMALL_REPEATS = 20 };
+
+/* The least that can be called a plan: first fit, the largest buffer first, without a bound. */
+typedef struct first_fit {
+    spad_plan_buffer buffers[SMALL_MOST];
+    int64_t offset[SMALL_MOST];
+    int32_t placed[SMALL_MOST]; /* the lowest first */
+    int64_t height;
+} first_fit;
+
+static int by_size(const void *x, const void *y) {
+    const int64_t a = ((const spad_plan_buffer *)x)->size;
+    const int64_t b = ((const spad_plan_buffer *)y)->size;
+    return (a < b) - (a > b);
+}
+
+static void run_first_fit(first_fit *f, const spad_plan *plan) {
+    const int32_t n = (int32_t)spad_plan_count(plan);
+    f->height = 0;
+    for (int32_t i = 0; i < n; i++) f->buffers[i] = *spad_plan_get(plan, (size_t)i);
+    qsort(f->buffers, (size_t)n, sizeof *f->buffers, by_size);
+    for (int32_t i = 0; i < n; i++) {
+        const spad_plan_buffer *b = &f->buffers[i];
+        int64_t offset = 0;
+        for (int32_t k = 0; k < i; k++) {
+            const int32_t j = f->placed[k];
+            const spad_plan_buffer *other = &f->buffers[j];
+            if (other->lower >= b->upper || b->lower >= other->upper) continue;
+            if (f->offset[j] >= offset + b->size) break;
+            if (f->offset[j] + other->size > offset) offset = f->offset[j] + other->size;
+        }
+        int32_t at = i;
+        for (; at > 0 && f->offset[f->placed[at - 1]] > offset; at--)
+            f->placed[at] = f->placed[at - 1];
+        f->placed[at] = i;
+        f->offset[i] = offset;
+        if (offset + b->size > f->height) f->height = offset + b->size;
+    }
+}
+
+/* Seconds of a solve and of first fit. Each problem is solved several times between two readings of
+ * the clock: one solve takes about as long as a reading. */
+static void time_small(packing_shape shape, int32_t n, uint64_t seed, double *ours, double *fit) {
     static const spad_plan_options options = {.seed = 1, .timeout_ns = 100000000};
+    static first_fit f;
     spad_plan *plan = new_plan();
     spad_error error;
     if (packing_shaped(plan, shape, n, seed, &error) != SPAD_OK) die(error.message);
     const double start = cpu_now();
-    for (int k = 0; k < REPEATS; k++) {
+    for (int k = 0; k < SMALL_REPEATS; k++) {
         spad_plan_result *result;
         if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK) die(error.message);
         spad_plan_result_destroy(result);
     }
-    const double spent = cpu_now() - start;
+    const double solved = cpu_now();
+    for (int k = 0; k < SMALL_REPEATS; k++) run_first_fit(&f, plan);
+    *ours += (solved - start) / SMALL_REPEATS;
+    *fit += (cpu_now() - solved) / SMALL_REPEATS;
     spad_plan_destroy(plan);
-    return spent / REPEATS;
 }
 
 static void bench_small(void) {
     enum { TIMES = 200 };
     static const char *const names[] = {"stack", "random", "training"};
-    printf("%-9s %5s %12s\n", "shape", "n", "us / solve");
-    for (int32_t n = 10; n <= 100; n += 30) {
+    printf("%-9s %5s %12s %15s %7s\n", "shape", "n", "us / solve", "us / first fit", "ratio");
+    for (int32_t n = 10; n <= SMALL_MOST; n += 30) {
         for (int shape = 0; shape < 3; shape++) {
-            double sum = 0;
+            double ours = 0;
+            double fit = 0;
             for (uint64_t seed = 0; seed < TIMES; seed++)
-                sum += time_small((packing_shape)shape, n, seed);
-            printf("%-9s %5d %12.2f\n", names[shape], n, sum / TIMES * 1e6);
+                time_small((packing_shape)shape, n, seed, &ours, &fit);
+            printf("%-9s %5d %12.2f %15.2f %6.1fx\n", names[shape], n, ours / TIMES * 1e6,
+                   fit / TIMES * 1e6, ours / fit);
         }
     }
 }

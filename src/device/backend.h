@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The back ends, and what those over a vendor's library share.
+ * The back ends, and the code that back ends over a vendor's library share.
  */
 #ifndef SPAD_DEVICE_BACKEND_H
 #define SPAD_DEVICE_BACKEND_H

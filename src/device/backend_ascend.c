@@ -14,7 +14,7 @@
  *     the stream and are made by the call that waits.
  *   - Copies of rows are between host and device only, with limits.
  *   - An event must not be destroyed before the streams that wait for it got there: events go to
- *     a list and are used again, which those of aclrtCreateEventExWithFlag are made for.
+ *     a list and are used again, the purpose of aclrtCreateEventExWithFlag.
  *
  * The declarations are our own, after include/external/acl/acl_rt.h, acl_base_rt.h and
  * error_codes/rt_error_codes.h of the CANN runtime (hicann/runtime), interface version 1.17.
@@ -133,7 +133,7 @@ struct ascend_device {
     ascend_driver *driver;
     int32_t number;
     void *context;
-    pthread_mutex_t mutex;     /* guards what follows, and the host */
+    pthread_mutex_t mutex;     /* guards the next fields, and the host */
     SPAD_ARRAY(void *) events; /* that are not in use; has room for all there are */
     size_t events_made;
 };

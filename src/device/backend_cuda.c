@@ -350,7 +350,7 @@ static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
     return leave(&v, result, "a copy on the cuda device", error);
 }
 
-/* Row by row: there is no call for rows that is as widely known. Two handles of one device share a
+/* Row by row: no call for rows is as widely known. Two handles of one device share a
  * context, in which this is an ordinary copy. */
 static spad_status cuda_copy_between(void *to_opaque, void *from_opaque, void *stream,
                                      const spad_transfer *t, spad_error *error) {

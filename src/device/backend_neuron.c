@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Neuron cores through the Neuron runtime, libnrt.so, opened at run time. A device is a (virtual)
- * Neuron core; its memory is that of the core's HBM.
+ * Neuron core; its memory is the core's HBM.
  *
- * Memory has objects (tensors), not addresses: they are made up (spad__objects). There is no call
- * for rows, so each row is a call.
+ * Memory has objects (tensors), not addresses: they are made up (spad__objects). The runtime has no
+ * call for rows, so each row is a call.
  *
  * Streams. The runtime has three queues for tensors of a core: reads, writes, and copies within
  * the device. Work on one of them is in order and has a number that can be waited for; nothing on
@@ -139,12 +139,12 @@ typedef struct progress {
 typedef struct neuron_device {
     neuron_driver *driver;
     int core;
-    pthread_mutex_t mutex; /* guards what follows, and the host */
+    pthread_mutex_t mutex; /* guards the next fields, and the host */
     spad__objects tensors;
     progress last[3]; /* of each queue, by direction */
 } neuron_device;
 
-/* The mutex is taken before that of the device, and held while the stream's work is waited for. */
+/* The mutex is taken before the device's, and held while waiting for the stream's work. */
 typedef struct neuron_stream {
     pthread_mutex_t mutex;
     progress last;
@@ -237,7 +237,7 @@ static spad_status neuron_count(int *count, void *opaque, spad_error *error) {
     return status;
 }
 
-/* What the core may hold; 0: not known, as before the runtime is initialized. */
+/* The bytes that the core may hold; 0: not known, as before the runtime is initialized. */
 static size_t memory_of(const neuron_driver *driver, int core) {
     nrt_memory stats = {0};
     size_t written = 0;
@@ -323,8 +323,8 @@ static nrt_result wait_for(const neuron_driver *driver, progress until) {
     return (readable.revents & POLLIN) != 0 ? 0 : NRT_FAILURE;
 }
 
-/* What failed since the last report. A tracker is used until it has something to report: whether
- * its list grows or starts over when it was read is not documented. Nothing is under way. */
+/* Reports the failures since the last report. A tracker is used until it has something to report:
+ * whether its list grows or starts over after a read is not documented. Nothing is under way. */
 static spad_status report_failures(const neuron_driver *driver, neuron_stream *stream,
                                    spad_error *error) {
     const nrt_failure *list = NULL;
@@ -445,7 +445,7 @@ static spad_status neuron_host_alloc(int64_t *address, void *opaque, int64_t byt
         nrt->free(&tensor);
         return spad__fail(error, SPAD_ERR_DEVICE, "nrt_tensor_get_va failed for a host tensor");
     }
-    memory += HOST_HEAD; /* as well aligned as what the library gave, up to 256 */
+    memory += HOST_HEAD; /* as well aligned as the library's own block, up to 256 */
     memcpy(memory - sizeof tensor, &tensor, sizeof tensor);
     *address = (int64_t)(uintptr_t)memory;
     return SPAD_OK;
@@ -593,7 +593,7 @@ static spad_status neuron_copy(void *opaque, void *opaque_stream, const spad_tra
     return status;
 }
 
-/* There is no asynchronous one: what is on the stream is waited for. */
+/* The runtime has no asynchronous fill: waits for the work on the stream first. */
 static spad_status neuron_fill(void *opaque, void *opaque_stream, int64_t address, int64_t bytes,
                                uint8_t value, spad_error *error) {
     neuron_device *device = opaque;

@@ -2,7 +2,7 @@
  *
  * Buffers: a table of records with generations. Memory is taken and given back outside
  * the lock of the table, so that a slow driver stops no other thread; a thread that finds
- * the table changed meanwhile gives back what it took.
+ * the table changed meanwhile gives its block back.
  */
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void remove_record(spad_device *device, uint32_t slot) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* What a buffer gets: the pool's block, and its address in memory. */
+/* The memory of a buffer: the pool's block, and its address. */
 typedef struct grant {
     spad_allocation block;
     int64_t address;
@@ -131,7 +131,7 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
     return status;
 }
 
-/* Gives memory back: after what the stream does with it, or at once. */
+/* Gives memory back: after the stream's work with it, or at once. */
 static void release_memory(spad_device *device, spad_memory_scope scope,
                            const spad_allocation *block, spad_stream stream) {
     spad__stream_record *record =
@@ -295,7 +295,7 @@ spad_status spad_buffer_alloc(spad_buffer *out, spad_device *device, const spad_
     return status;
 }
 
-/* The last stream has to be done before memory that it cannot keep in its order is freed. */
+/* Waits for the last stream before memory is freed that it cannot keep in its order. */
 static spad_status wait_for_last(spad_buffer buffer, spad_error *error) {
     spad_stream last = {0};
     spad_status status = SPAD_OK;
@@ -363,7 +363,7 @@ void spad__buffer_destroy_all(spad_device *device) {
 
 /* ---- extents from data ------------------------------------------------------------- */
 
-/* Fills the open extent of dims so that the shape has so many bytes. */
+/* Fills the open extent of dims so that the shape has `bytes` bytes. */
 static spad_status infer_extent(int64_t *dims, spad_shape shape, spad_dtype dtype, int64_t bytes,
                                 spad_error *error) {
     const size_t open = find_auto(shape);
@@ -384,7 +384,7 @@ static spad_status infer_extent(int64_t *dims, spad_shape shape, spad_dtype dtyp
     return SPAD_OK;
 }
 
-/* What is needed to settle a buffer, read under the mutex. */
+/* The fields needed to settle a buffer, read under the mutex. */
 typedef struct open_buffer {
     spad_dtype dtype;
     spad_memory_scope scope;
@@ -440,8 +440,8 @@ static spad_status new_dims(dims_block *out, spad_buffer buffer, spad_shape shap
     return status;
 }
 
-/* Puts dims and memory into the record, unless someone else did so meanwhile. Ends what is not
- * needed of the dims, the old or the new ones. */
+/* Puts dims and memory into the record, unless someone else did so meanwhile. Ends the
+ * dims that are not needed, the old or the new ones. */
 static spad_status install(spad_buffer buffer, size_t rank, dims_block dims, const grant *memory,
                            spad_error *error) {
     spad_device *device = buffer.device;

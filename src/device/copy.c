@@ -2,7 +2,7 @@
  *
  * Copies: both sides are looked up and checked, the streams brought into order, and then
  * one call of a back end moves the bytes. A trace gets one event for it. Between two devices
- * neither of which the processor reads their back end does it, if both have the same and it can;
+ * whose memory the processor cannot read, their back end does it if both have the same and it can;
  * otherwise the bytes go through a piece of host memory.
  */
 #include <inttypes.h>
@@ -233,8 +233,8 @@ static spad_status move(const side *to, const side *from, int64_t width, int64_t
 
 /* ---- order ------------------------------------------------------------------------- */
 
-/* The stream is the last to use the memory of a buffer. Without one: what used it last when
- * the copy began has been waited for, and if nothing came after it the memory is idle. */
+/* The stream is the last to use the memory of a buffer. Without one: the last use before the copy
+ * has been waited for, and if nothing came after it the memory is idle. */
 static void set_last(const side *s, const spad_stream *stream) {
     if (s->device == NULL || (stream == NULL && s->last.device == NULL)) return;
     pthread_mutex_lock(&s->device->mutex);

@@ -133,7 +133,7 @@ spad_memory spad_device_get_memory(spad_device *device) {
 
 /* ---- the driver's memory on the host ----------------------------------------------- */
 
-/* What a driver gives is aligned as malloc's at least; the rest is taken out of a larger block. */
+/* A driver's blocks are aligned at least as malloc's; more is taken out of a larger block. */
 static spad_status pinned_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
                                 spad_error *error) {
     const spad_device *device = context;
@@ -195,7 +195,7 @@ void spad_device_close_view(spad_device *device, void *view) {
 
 /* ---- opening ----------------------------------------------------------------------- */
 
-/* The pool is full: what streams have given back may do. */
+/* The pool is full: blocks that streams have given back may suffice. */
 static bool drain_and_retry(void *context, spad_pool *pool, int64_t needed) {
     spad_device *device = context;
     (void)pool;
@@ -229,7 +229,7 @@ static spad_status find_traced_spaces(size_t out[SPAD_SCOPE_COUNT], const spad_d
                       target->name, device->target->name);
 }
 
-/* Steps of opening, each of which may fail; spad_device_close undoes what was done. */
+/* Steps of opening, each of which may fail; spad_device_close undoes those that succeeded. */
 static spad_status open_parts(spad_device *device, int index, const spad_device_options *o,
                               spad_error *error) {
     const spad_backend *b = device->backend;
@@ -319,7 +319,7 @@ static const spad_backend *parse_name(const char *name, int *index) {
     size_t length = strcspn(name, ":");
     *index = parse_index(name + length);
     if (*index < 0) return NULL;
-    if (length == 3 && memcmp(name, "npu", length) == 0) { /* what TileLang-Ascend calls it */
+    if (length == 3 && memcmp(name, "npu", length) == 0) { /* its name in TileLang-Ascend */
         name = spad__backend_ascend.name;
         length = strlen(name);
     }
@@ -371,7 +371,7 @@ static void write_leak(spad__out *out, const spad__buffer_record *record) {
     spad__out_format(out, " %s\n", spad_dtype_name(record->dtype));
 }
 
-/* Without host memory for the order the lines come in that of the slots. */
+/* Without host memory to sort them, the lines come in the order of the slots. */
 static size_t report_leaks(const spad_device *device, const spad_sink *report) {
     size_t leaks = 0;
     for (size_t i = 0; i < device->buffers.count; i++) leaks += is_leak(&device->buffers.items[i]);

@@ -71,7 +71,7 @@ struct spad_device {
     pthread_mutex_t streams_mutex;
     _Atomic(spad__stream_record *) streams[SPAD_STREAMS_MAX]; /* stay once they are there */
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the next fields */
     spad_trace *trace;
     size_t traced_spaces[SPAD_SCOPE_COUNT]; /* numbers in its target; SPAD_NO_SPACE: not recorded */
     spad__scratchpad scratchpads[SPAD_SCOPE_COUNT];
@@ -102,7 +102,7 @@ spad_status spad__buffer_settle(spad_buffer buffer, int64_t bytes, const spad_bu
                                 spad_error *error);
 /* Ends all aliases of a buffer, given its slot. O(buffers) if there are any. Under the mutex. */
 void spad__buffer_end_aliases(spad_device *device, uint32_t slot);
-/* Frees what a closed device still has. */
+/* Frees the buffers that a closed device still has. */
 void spad__buffer_destroy_all(spad_device *device);
 
 /* ---- streams ----------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ void spad__buffer_destroy_all(spad_device *device);
 /* The record of an open stream, or NULL with the error filled. */
 spad__stream_record *spad__stream_find(spad_stream stream, spad_error *error);
 bool spad__stream_same(spad_stream a, spad_stream b);
-/* What follows on `next` (or, without one, what the caller does) comes after what is on
+/* Work that follows on `next` (or, without one, in the caller) comes after the work that is on
  * `last` now. A stream that is closed is done. */
 spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_error *error);
 /* Waits for all streams and gives their blocks back; true: there were some. */

@@ -52,7 +52,7 @@ struct spad_wrapper {
     spad_sink sink; /* log */
     spad_clock clock;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the next fields */
     spad_memory_stats stats;
     int64_t reserved; /* bytes of allocations under way, for the limit */
     int64_t requests;
@@ -136,7 +136,7 @@ static spad_status wrapper_alloc(void *context, spad_allocation *out, int64_t by
     if (w->kind == LIMIT) w->reserved -= bytes;
     if (status != SPAD_OK) {
         w->stats.failures++;
-        log_row(w, SPAD_LOG_FAILURE, 0, bytes, NULL); /* the refusal is what matters */
+        log_row(w, SPAD_LOG_FAILURE, 0, bytes, NULL); /* the refusal matters more */
     } else {
         status = log_row(w, SPAD_LOG_ALLOCATE, out->address, bytes, error);
         if (status == SPAD_OK) spad__stats_alloc(&w->stats, bytes);

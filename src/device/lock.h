@@ -25,8 +25,8 @@
 #define SPAD__ONE_THREAD() false
 #endif
 
-/* In front of functions that stay out of the hot paths which call them: rarely, or with work
- * of their own that should be quick, too. */
+/* In front of functions that stay out of the hot paths which call them: rarely called, or with
+ * work of their own that should also be quick. */
 #if defined(__GNUC__)
 #define SPAD__RARE __attribute__((noinline, cold, unused))
 #define SPAD__APART __attribute__((noinline))

@@ -7,10 +7,10 @@
  * meet in one cache wait for each other and nothing else happens. A handle leads to a ticket,
  * half a line of the processor's cache, which is all that the quick paths touch. A block
  * belongs to the cache of the thread that allocated it and goes back there when it is freed,
- * by whichever thread, so the lock of its home is what makes freeing twice visible: the
+ * by whichever thread, so the lock of its home makes freeing twice visible: the
  * generation is compared and advanced under it.
  *
- * What happens nearly always, a block into a list or out of it, is in spad_pool_alloc and
+ * The common case, a block into a list or out of it, is in spad_pool_alloc and
  * spad_pool_free themselves, short and without a call; everything else, even a lock that
  * another thread has, goes through alloc_slowly and free_slowly, which start over.
  *
@@ -58,7 +58,7 @@ enum {
 
 /* ---- tickets ----------------------------------------------------------------------- */
 
-/* A zeroed block of so many bytes at the beginning of a line; *block is what to give back. */
+/* A zeroed block of `bytes` bytes at the beginning of a line; *block is the one to give back. */
 static void *new_lines(void **block, const spad_host *host, size_t bytes) {
     char *start = spad__new(host, bytes + SPAD__LINE);
     *block = start;
@@ -84,7 +84,7 @@ static bool add_segment(spad_pool *pool, unsigned segment) {
     return true;
 }
 
-/* Tickets for all pieces that so many holds may return. Under the mutex. */
+/* Makes tickets for all pieces that `holds` holds may return. Under the mutex. */
 static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
     if (!spad__range_reserve(&pool->range, holds)) return false;
     const uint64_t last = pool->range.pieces.count - 1 + (1u << SPAD__SEGMENT_BITS);
@@ -102,7 +102,8 @@ static bool reserve_tickets(spad_pool *pool, uint32_t holds) {
 static uint64_t thread_number(void) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_thread_pointer)
-    return (uint64_t)(uintptr_t)__builtin_thread_pointer(); /* what pthread_self calls for */
+    return (uint64_t)(uintptr_t)
+        __builtin_thread_pointer(); /* the same number without a call of pthread_self */
 #define SPAD__HAS_THREAD_POINTER
 #endif
 #endif
@@ -226,15 +227,16 @@ static int64_t chunk_bytes_wanted(const spad_pool *pool) {
     return spad__min(spad__max(pool->capacity / 2, GROW_LEAST), GROW_MOST);
 }
 
-/* Host memory for so many holds, and for one more chunk where the pool can grow: what is asked
- * for before anything changes, so that a pool which has grown never lacks the rest. */
+/* Reserves host memory for `holds` holds, and for one more chunk where the pool can grow, before
+ * anything changes, so that a pool which has grown never lacks the rest. */
 static bool reserve(spad_pool *pool, uint32_t holds) {
     const bool grows = pool->below.calls != NULL;
     return reserve_tickets(pool, holds + (grows ? 1 : 0)) &&
            (!grows || spad__array_reserve(&pool->host, &pool->chunks, 1));
 }
 
-/* The lowest place for so many bytes beside the other chunks; SPAD_NO_BYTE: none fits 64 bits. */
+/* The lowest place for `bytes` bytes that no other chunk overlaps; SPAD_NO_BYTE: none fits 64 bits.
+ */
 static int64_t free_position(const spad_pool *pool, int64_t bytes) {
     int64_t position = 0;
     for (size_t i = 0; i < pool->chunks.count;) {
@@ -251,7 +253,7 @@ static int64_t free_position(const spad_pool *pool, int64_t bytes) {
     return position;
 }
 
-/* Adds a chunk of so many bytes, a multiple of the block; `reserve` was called before. */
+/* Adds a chunk of `bytes` bytes, a multiple of the block; `reserve` was called before. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
     spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
     spad__assert(pool->chunks.count < pool->chunks.capacity);
@@ -297,7 +299,7 @@ static spad_status fail_no_fit(const spad_pool *pool, int64_t needed, int64_t al
 
 /* Grows by a chunk with room for `bytes` at `align`: as large as usual if there is that much, else
  * as small as possible. Where the memory below has no room, its message is the more useful one.
- * `exact` is what the caller needs. */
+ * `exact`: the bytes that the caller needs. */
 static spad_status grow(spad_pool *pool, int64_t bytes, int64_t exact, int64_t align,
                         spad_error *error) {
     const int64_t granule = pool->range.granule;
@@ -381,7 +383,7 @@ static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool r
 }
 
 /* More blocks for a list that was empty: half of what it may hold, so that neither its end nor
- * its limit is near, but no more than a small part of what is free, so that a nearly full
+ * its limit is near, but no more than a small part of the free bytes, so that a nearly full
  * pool does not carve blocks only to give them back. Returns a chain. Under the mutex, after hold,
  * which made sure of the tickets. */
 static uint32_t refill(spad_pool *pool, int64_t bytes, uint32_t home) {
@@ -527,7 +529,7 @@ static spad__ticket *lock_ticket(spad_pool *pool, const spad_allocation *block,
     return NULL;
 }
 
-/* Puts a block into its list. Returns a chain that has to leave the cache: the block itself
+/* Puts a block into its list. Returns a chain that must leave the cache: the block itself
  * if it has no list, and half of a list that is full. Under the lock. */
 static uint32_t keep(const spad_pool *pool, spad__cache *c, spad__ticket *t, uint32_t number) {
     spad__assert(t->list < SPAD__CACHE_BINS && c->lists[0].room == 0); /* list 0 takes nothing */
@@ -634,7 +636,7 @@ static spad_status check_options(const spad_pool_options *o, spad_error *error) 
     return SPAD_OK;
 }
 
-/* A list keeps at most so many blocks of its class. */
+/* Sets the most blocks that the list of each class keeps. */
 static void set_limits(spad_pool *pool) {
     for (uint32_t bin = 1; bin < SPAD__CACHE_BINS; bin++) {
         const int64_t granules = (int64_t)spad__bin_lower(bin);

@@ -22,7 +22,7 @@ enum {
     SPAD__LINE = 64         /* of the processor's caches */
 };
 
-/* What the handle of a block leads to: one for every piece of the range, with the same number.
+/* A handle leads to a ticket: one for every piece of the range, with the same number.
  * It belongs to the user of the block, to a list, or to neither. */
 typedef struct spad__ticket {
     alignas(32) int64_t address;
@@ -42,9 +42,9 @@ typedef struct spad__list {
 
 typedef struct spad__cache {
     spad__spin lock;
-    /* What is allocated now is so far below the peak: one number to change, whose sign says when
-     * the peak is passed. What changes together is apart: written one by one and read as one
-     * vector it would stall. */
+    /* How far the bytes allocated now are below the peak: one number to change, whose sign shows
+     * when the peak is passed. Numbers that change together are apart: written one by one and read
+     * as one vector they would stall. */
     int64_t bytes_below;
     int64_t peak_bytes;
     int64_t blocks_below;
@@ -75,13 +75,13 @@ struct spad_pool {
     uint32_t cache_mask;                              /* number of caches - 1 */
     unsigned granule_bits;
     int64_t granule;
-    uint64_t cache_end;                /* the caches serve requests below so many bytes */
+    uint64_t cache_end;                /* the caches serve requests of fewer bytes */
     uint64_t maker;                    /* the thread that made the pool; its cache is number 0 */
     spad__cache *caches[SPAD__CACHES]; /* one more than the mask */
     uint8_t limits[SPAD__CACHE_BINS];  /* most blocks in a list */
-    char apart[2 * SPAD__LINE];        /* from what changes */
+    char apart[2 * SPAD__LINE];        /* from the fields that change */
 
-    pthread_mutex_t mutex; /* guards what follows, and the host */
+    pthread_mutex_t mutex; /* guards the next fields, and the host */
     spad__range range;
     spad_host host;
     spad_memory below; /* no calls: a fixed range */
@@ -90,8 +90,8 @@ struct spad_pool {
     int64_t capacity;
     uint64_t first_handle;                /* of every ticket, without a number */
     uint32_t used_caches;                 /* bit c: blocks may be in cache c */
-    void *segment_blocks[SPAD__SEGMENTS]; /* what the segments are in */
-    void *cache_block;                    /* what the caches are in */
+    void *segment_blocks[SPAD__SEGMENTS]; /* the blocks that hold the segments */
+    void *cache_block;                    /* the block that holds the caches */
 };
 
 typedef struct spad__ticket_place {

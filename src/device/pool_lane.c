@@ -7,8 +7,8 @@
 #include "base/assert.h"
 #include "base/checked.h"
 
-/* A block may be larger than its request by so many classes of a sixteenth each, before a
- * new one is taken from the pool: memory that waits is better used than kept. */
+/* Classes, of a sixteenth each, by which a block may be larger than its request before a new one
+ * is taken from the pool: memory that waits is better used than kept. */
 enum { CLASSES_ABOVE = 3 };
 
 void spad__lane_open(spad__lane *lane, spad_pool *pool) {

@@ -2,8 +2,9 @@
  *
  * lane: the blocks that a stream has given back and that only the stream itself may use
  * until it is done: lists by size class of blocks parked in a pool. Constant time;
- * needs no memory. The lists have the lock of one of the pool's caches, that of the thread which
- * opened the stream first: most blocks come from there, and one lock is enough to park them.
+ * needs no memory. The lists have the lock of one of the pool's caches: the cache of the thread
+ * that opened the stream first, since most blocks come from there, and one lock is enough to park
+ * them.
  */
 #ifndef SPAD_DEVICE_POOL_LANE_H
 #define SPAD_DEVICE_POOL_LANE_H
@@ -12,7 +13,7 @@
 
 typedef struct spad__lane {
     bool has_home;
-    uint32_t home;              /* the cache whose lock guards the lists and what is in them */
+    uint32_t home;              /* the cache whose lock guards the lists and their blocks */
     uint32_t heads[SPAD__BINS]; /* number of a parked block; 0: none */
 } spad__lane;
 

@@ -55,7 +55,7 @@ static bool reserve_spares(spad__range *range, uint32_t count) {
 }
 
 bool spad__range_reserve(spad__range *range, uint32_t holds) {
-    return reserve_spares(range, holds + 1); /* what is cut off after, and once in front */
+    return reserve_spares(range, holds + 1); /* a piece cut off after each, and once in front */
 }
 
 static uint32_t take_spare(spad__range *range) {
@@ -133,14 +133,14 @@ static uint32_t first_from(const spad__range *range, uint32_t bin) {
     return range->bins[(level << SPAD__BIN_BITS) + (uint32_t)__builtin_ctz(subs)];
 }
 
-/* Does the piece have so many bytes at a multiple of align? */
+/* Whether the piece has `bytes` bytes at a multiple of align. */
 static bool fits(const spad__range_piece *piece, int64_t bytes, int64_t align) {
     spad__assert(bytes > 0 && spad__is_pow2(align));
     const int64_t pad = -piece->address & (align - 1);
     return pad <= piece->bytes && bytes <= piece->bytes - pad;
 }
 
-/* What the quick look may have missed: pieces in bins that also hold smaller ones. */
+/* Searches the pieces that the quick look may have missed: in bins that also hold smaller ones. */
 static uint32_t search(const spad__range *range, int64_t bytes, int64_t align, uint32_t stop) {
     for (uint32_t bin = bin_of_bytes(range, bytes); bin < stop && bin < SPAD__BINS; bin++) {
         for (uint32_t n = range->bins[bin]; n != 0; n = spad__range_at(range, n)->next) {
@@ -169,7 +169,7 @@ static uint32_t cut(spad__range *range, uint32_t number, int64_t bytes) {
     return rest_number;
 }
 
-/* Any piece of so many bytes and the worst padding has room, wherever it begins. */
+/* Any piece of `bytes` bytes and the worst padding has room, wherever it begins. */
 static uint32_t find(const spad__range *range, int64_t bytes, int64_t align) {
     int64_t padded = bytes;
     uint32_t bin = SPAD__BINS;

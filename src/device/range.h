@@ -47,7 +47,7 @@ static inline unsigned spad__top_bit(uint64_t value) { /* value > 0 */
     return (unsigned)__builtin_clzll(value) ^ 63; /* 63 - ... compiles to more */
 }
 
-/* The bin that holds pieces of so many granules. */
+/* The bin that holds pieces of `granules` granules. */
 static inline uint32_t spad__bin_of(uint64_t granules) {
     const unsigned shift = spad__top_bit(granules | SPAD__BIN_SUB) - SPAD__BIN_BITS;
     return (shift << SPAD__BIN_BITS) + (uint32_t)(granules >> shift);
@@ -61,7 +61,7 @@ static inline uint64_t spad__bin_lower(uint32_t bin) {
     return (uint64_t)(SPAD__BIN_SUB + (bin & (SPAD__BIN_SUB - 1))) << shift;
 }
 
-/* The least bin all of whose pieces have so many granules, at least one. */
+/* The least bin all of whose pieces have `granules` granules, at least one. */
 static inline uint32_t spad__bin_above(uint64_t granules) {
     spad__assert(granules > 0);
     return spad__bin_of(granules - 1) + 1;
@@ -74,12 +74,12 @@ typedef struct spad__range {
     uint64_t levels;                      /* bit l: some bin of level l is not empty */
     uint16_t subs[SPAD__BIN_LEVELS];      /* bit s: bin s of the level is not empty */
     uint32_t bins[SPAD__BINS];            /* first piece; 0: empty */
-    SPAD_ARRAY(spad__range_piece) pieces; /* number 0 is no piece */
+    SPAD_ARRAY(spad__range_piece) pieces; /* number 0 is not a piece */
     uint32_t spare;                       /* pieces not in use, linked through `after` */
     uint32_t spare_count;
     int64_t free_bytes;
     int64_t held_bytes;
-    int64_t peak_bytes; /* of what was held */
+    int64_t peak_bytes; /* most held bytes so far */
     int64_t holes;
 } spad__range;
 
@@ -99,7 +99,7 @@ uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes);
 /* Takes a chunk away, given its first piece, if all of it is free. */
 bool spad__range_remove(spad__range *range, uint32_t first);
 
-/* Makes sure that so many holds lack no host memory, all but one of them without an alignment
+/* Makes sure that `holds` holds lack no host memory, all but one of them without an alignment
  * above the granule. All numbers that they can return are below range->pieces.count then. */
 bool spad__range_reserve(spad__range *range, uint32_t holds);
 
@@ -114,7 +114,7 @@ void spad__range_free(spad__range *range, uint32_t number);
 int64_t spad__range_largest(const spad__range *range);
 
 /* For checks: the first invariant of a chunk that does not hold, or NULL. The sums grow by
- * what is in the chunk. O(pieces). */
+ * the pieces of the chunk. O(pieces). */
 typedef struct spad__range_sums {
     int64_t free_bytes;
     int64_t held_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every request for a block of memory satisfies: bytes that are not negative, and an alignment
- * that is a power of two.
+ * Checks that hold for every request for a block of memory: bytes that are not negative, and an
+ * alignment that is a power of two.
  */
 #ifndef SPAD_DEVICE_REQUEST_H
 #define SPAD_DEVICE_REQUEST_H

@@ -126,7 +126,7 @@ bool spad__stream_drain_all(spad_device *device) {
         spad_status status = SPAD_OK;
         if (generation % 2 != 0)
             status = device->backend->stream_wait(device->native, record->native, NULL);
-        /* what a stream that fails still uses is not known: its blocks stay */
+        /* a stream that fails may still use its blocks: they stay */
         if (status == SPAD_OK) drained += spad__lane_drain(&record->lane, device->pool);
     }
     pthread_mutex_unlock(&device->streams_mutex);

@@ -130,7 +130,7 @@ void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream) {
     return memory;
 }
 
-/* What `next` does from now on comes after what the other streams do with the memory. */
+/* Work of `next` from now on comes after the other streams' work with the memory. */
 static spad_status follow_others(const torch_device *t, const entry *e, const spad_stream *next) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; e->by_all && i < t->streams.count && status == SPAD_OK; i++) {
@@ -164,8 +164,8 @@ void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream) {
     pthread_mutex_unlock(&torch.mutex);
 }
 
-/* Remembers a stream that also uses it. What counts is what is on the stream when the memory is
- * freed, so waiting for a stream here would not do instead. */
+/* Remembers a stream that also uses it. The work on the stream counts when the memory
+ * is freed, so waiting for a stream here would not do instead. */
 static void record_on(torch_device *t, entry *e, void *native) {
     const size_t number = find_stream(t, native);
     if (number == SIZE_MAX) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workspaces: one buffer, handed out from the bottom up, again in every phase. What a phase
- * takes are aliases of the buffer, all of which end with it.
+ * Workspaces: one buffer, handed out from the bottom up, again in every phase. The buffers
+ * of a phase are aliases of it, which all end with the phase.
  */
 #include "base/checked.h"
 #include "device/device.h"

@@ -5,13 +5,13 @@
  *
  * The load of a section is the sum of bytes x lanes of the pieces in use,
  * divided by the lanes of the space. Of an alias group the bytes of all pieces of a section
- * count once, since aliases may share bytes. What outputs save in the places of their inputs is
- * taken from it (in_place.c). When every piece begins at a multiple
- * of A, all pieces of a section but the topmost end at a multiple of A with what
- * follows, so on one lane the sizes count rounded up, less the largest rounding
- * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
- * is never below the load of any section as it is. A is the largest common divisor of all
- * alignments and of the bytes at which windows begin; pins and banks change nothing about that.
+ * count once, since aliases may share bytes. The bytes that outputs save in the places of their
+ * inputs are subtracted (in_place.c). When every piece begins at a multiple of A, all pieces of a
+ * section but the topmost end at a multiple of A with what follows, so on one lane the sizes count
+ * rounded up, less the largest rounding of the pieces in that section: whichever is the topmost
+ * one, no more is lost. So the bound is never below the load of any section as it is. A is the
+ * largest common divisor of all alignments and of the bytes at which windows begin; pins and banks
+ * change nothing about that.
  *
  * Lanes. Where a space has several, the tiles that are on the same one whatever their start lane,
  * and the start lanes that tiles block, give more than the average (lanes.c). Banks and pairs are
@@ -23,8 +23,8 @@
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
  * the smallest piece. Only the most frequent B is examined.
  *
- * Pairs kept apart. On a lane the bytes of buffers of which no two may share any add up as
- * those of one section do (clique.c).
+ * Pairs kept apart. On a lane the bytes of buffers that may not share any, two by two, add up as in
+ * one section (clique.c).
  *
  * O(sections + pieces), and O(pieces log pieces) for alias groups.
  */
@@ -41,12 +41,12 @@
 
 enum { ROWS_OF_SUMS = 5 };
 
-/* Where no two pieces are beside each other in the lanes, sizes may be rounded up. */
+/* Where no two pieces are side by side in the lanes, sizes may be rounded up. */
 static int64_t rounding(const spad__model *m) {
     return m->boxable || m->plan->lanes == 1 ? m->grain : 1;
 }
 
-/* What a piece adds to the load of its sections as it is, */
+/* The bytes that a piece adds to the load of its sections, as they are, */
 static bool piece_bytes(void *context, const spad__model *m, const spad__piece *piece,
                         int64_t *out) {
     (void)context;
@@ -61,7 +61,7 @@ static bool rounded_of(void *context, const spad__model *m, const spad__piece *p
     return piece_bytes(NULL, m, piece, out) && spad__align_up(*out, rounding(m), out);
 }
 
-/* What rounding adds. */
+/* The bytes that rounding adds. */
 static bool trim_of(void *context, const spad__model *m, const spad__piece *piece, int64_t *out) {
     (void)context;
     const int64_t rest = (piece->hi - piece->lo) % rounding(m);
@@ -164,7 +164,7 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
             bound->load = load;
             bound->peak = s;
         }
-        /* the largest rounding may be that of an alias that does not count */
+        /* the largest rounding may be of an alias that does not count */
         const int64_t rounded = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
         const int64_t height = spad__max(load, rounded);
         if (height <= bound->height) continue;
@@ -244,7 +244,7 @@ static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__sto
     return SPAD_OK;
 }
 
-/* Takes from the loads what outputs save that are in the places of their inputs. */
+/* Subtracts from the loads the bytes that outputs save in the places of their inputs. */
 static bool take_savings(const spad__model *m, spad__row *rows, const loads *l, int64_t unit,
                          int64_t *sums) {
     const size_t sections = (size_t)m->section_count + 1;
@@ -291,7 +291,7 @@ spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *sto
         }
         if (sums) {
             find_largest(bound, m, &l);
-            /* lanes and banks are counted for pieces of which no two share bytes */
+            /* lanes and banks are counted for pieces that do not share bytes */
             if (m->in_place_count == 0) status = bound_by_lanes(bound, m, error);
             if (status == SPAD_OK && m->in_place_count == 0)
                 status = bound_by_banks(bound, m, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heaviest clique: items of which no two may share bytes, because they are in use at a common
- * moment or are kept apart; with several lanes, of those that always take the lane in the
+ * The heaviest clique: items that may not share bytes, two by two, because they are in use at a
+ * common moment or are kept apart; with several lanes, of those that always take the lane in the
  * middle. There their bytes lie one above the other, so their sum is a
  * lower bound on the height, like the load of a section, which is the clique of one moment. With
  * lives that are only partly ordered the largest antichain of the order is such a clique, and no
@@ -9,8 +9,9 @@
  *
  * Branch and bound over sets of candidates (bitsets). Candidates are painted with colours, so that
  * two of one colour may share bytes: a clique has at most one of each colour, and the sum of the
- * heaviest of each colour bounds what candidates can add. Every clique found is a valid bound, so
- * the search may stop at any time: after WORK_LIMIT words of bitsets the best one so far is taken.
+ * heaviest of each colour bounds the bytes that candidates can add. Every clique found is a valid
+ * bound, so the search may stop at any time: after WORK_LIMIT words of bitsets the best one so far
+ * is taken.
  *
  * Items of several pieces or with windows (gaps, alias groups) are left out, which only weakens the
  * bound.
@@ -74,9 +75,9 @@ static int32_t first_in(const seeker *s, const uint64_t *set) {
 
 /* ---- the search -------------------------------------------------------------------- */
 
-/* What the candidates can add: the heaviest of every colour. A class is filled greedily with nodes
- * that pairwise may share bytes; nodes are in the order of their weight, so the first of a class is
- * its heaviest. */
+/* The most bytes that the candidates can add: the heaviest of every colour. A class is filled
+ * greedily with nodes that pairwise may share bytes; nodes are in the order of their weight, so the
+ * first of a class is its heaviest. */
 static int64_t colour_bound(seeker *s, const uint64_t *candidates, uint64_t *left,
                             uint64_t *class) {
     int64_t sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heaviest set of items of which no two may share bytes; see clique.c.
+ * The heaviest set of items that may not share bytes, two by two; see clique.c.
  */
 #ifndef SPAD_PLAN_BOUND_CLIQUE_H
 #define SPAD_PLAN_BOUND_CLIQUE_H

@@ -8,16 +8,16 @@
  * Points. Choose k lanes. A tile of n lanes takes at least c(n) of them, the least over all its
  * start lanes. Summed over the k lanes, the bytes of a moment are at least the sum of bytes x c(n),
  * so some of these lanes has at least a k-th of it. One lane in the middle counts the tiles on more
- * than half of the lanes, none of which can be beside another, in full; the start lanes of a rule
+ * than half of the lanes, no two of them side by side, in full; the start lanes of a rule
  * count a tile of one lane as the whole quadrant that no other tile can then use.
  *
- * Stacks. Tiles of which no two can be beside each other are one above the other: all that always
- * take a common lane, and one more that fits beside none of them.
+ * Stacks. Tiles that cannot be side by side are one above the other: all tiles that always take a
+ * common lane, and one more that does not fit next to any of them.
  *
  * When all offsets are multiples of A and all buffers are in use as a whole, sizes count rounded
  * up, less the largest rounding in the section, on each lane as on a space of one (bound.c).
  *
- * The sums are right for alias groups too, of which only the heaviest piece counts; a group
+ * The sums are also right for alias groups, where only the heaviest piece counts; a group
  * is never the one more of a stack, as its other pieces may be in the stack.
  *
  * O(pieces x sets of points) and O(pieces log pieces) for at most WIDTHS stacks.
@@ -99,7 +99,7 @@ static int64_t last_start(const spad_plan *plan, int64_t lanes) {
     return last;
 }
 
-/* Can a tile of a lanes be beside one of b lanes? */
+/* Whether a tile of a lanes can be side by side with one of b lanes. */
 static bool fit_beside(const spad_plan *plan, int64_t a, int64_t b) {
     return spad__plan_start_lane(plan, a, 0) + a <= last_start(plan, b) ||
            spad__plan_start_lane(plan, b, 0) + b <= last_start(plan, a);
@@ -115,8 +115,8 @@ static bool sized(const spad__piece *piece, int64_t rounding, int64_t *out) {
 typedef struct points_weight {
     const lane_set *set;
     int64_t rounding;
-    int64_t lanes; /* those of the last piece, and */
-    int64_t least; /* what they take */
+    int64_t lanes; /* of the last piece, */
+    int64_t least; /* and the bytes that they take */
 } points_weight;
 
 static bool weigh_points(void *context, const spad__model *m, const spad__piece *piece,
@@ -170,11 +170,11 @@ static void try_points(const survey *v, const lane_set *set, int64_t rounding) {
 
 typedef struct stack_weight {
     int64_t lane; /* all tiles of the stack take it */
-    int64_t from; /* and at least so many lanes */
+    int64_t from; /* and at least this many lanes */
     int64_t rounding;
     int64_t widths[WIDTHS]; /* all numbers of lanes that tiles of the stack have */
     int32_t width_count;
-    int64_t lanes; /* those of the last piece, and */
+    int64_t lanes; /* of the last piece, and */
     bool inside;   /* whether it is in the stack */
 } stack_weight;
 
@@ -207,7 +207,7 @@ static bool is_above_stack(const stack_weight *w, const spad_plan *plan, int64_t
     return true;
 }
 
-/* The pieces of which the largest may be put on the stack. */
+/* Lists the pieces whose largest may be put on the stack. */
 static size_t list_above(const survey *v, stack_weight *w) {
     const spad__model *m = v->m;
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the lanes of a space say about the height of any plan; see lanes.c.
+ * Lower bounds on the height of any plan from the lanes of a space; see lanes.c.
  */
 #ifndef SPAD_PLAN_BOUND_LANES_H
 #define SPAD_PLAN_BOUND_LANES_H
@@ -12,7 +12,7 @@ typedef struct spad__lane_bound {
     int32_t section; /* where that shows; -1: nothing does */
 } spad__lane_bound;
 
-/* Does every tile of so many lanes take this lane, wherever it starts? */
+/* Whether every tile of `lanes` lanes takes this lane, wherever it starts. */
 bool spad__lanes_force(const spad_plan *plan, int64_t lanes, int64_t lane);
 
 /* SPAD_ERR_HOST_MEMORY. */

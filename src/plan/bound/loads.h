@@ -8,14 +8,14 @@
 #include "plan/problem/model.h"
 #include "plan/problem/sort.h"
 
-/* What a piece weighs, at least 0. False: more than 64 bits hold. */
+/* The weight of a piece, at least 0. False: more than 64 bits hold. */
 typedef bool spad__weigh(void *context, const spad__model *model, const spad__piece *piece,
                          int64_t *out);
 
 /* Are two pieces of the item in use at a common moment? Then it is an alias group. */
 bool spad__item_is_group(const spad__model *model, const spad__item *item);
 
-/* loads[s] becomes the sum of the weights in section s, of an alias group that of the bytes that
+/* loads[s] becomes the sum of the weights in section s; an alias group counts the bytes that
  * any of its pieces has, each piece up to a multiple of `rounding` (which divides every `lo`).
  * False: all weights together do not fit 64 bits. loads: zeroed, one more than sections; rows:
  * three times as many as the most pieces of one item, and three. */

@@ -4,7 +4,7 @@
  *
  * When all items have the same alignment A, offsets are multiples of A and a
  * size may be rounded up to a multiple of A without changing which plans are
- * legal: what follows starts at a multiple anyway. Only the top of the plan
+ * legal: the next box starts at a multiple anyway. Only the top of the plan
  * feels it, by less than A bytes; `trim` remembers how much. For items of
  * different alignments, with gaps or of several aliases, a box is the hull: every
  * plan of the boxes is one of the items, but not the other way round, and

@@ -36,7 +36,7 @@ typedef struct spad__boxes {
 } spad__boxes;
 
 /* Makes boxes of the items of a boxable model: their hull in time, their size rounded
- * up to an alignment that suits all. *suits: false when there is no such alignment.
+ * up to an alignment that suits all. *suits: false when no such alignment exists.
  * SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW. Free in every case. */
 spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, bool *suits,
                               spad_error *error);

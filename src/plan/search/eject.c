@@ -171,7 +171,8 @@ static void take_out(spad__ejector *e, int32_t i) {
     out_heap_up(e, e->out, (size_t)e->out_count++);
 }
 
-/* The heaviest box; roaming, that of a few: heavy boxes soon, but not the same ones in turn. */
+/* The heaviest box; when roaming, the heaviest of a random few, so that the same boxes do not take
+ * turns. */
 static int32_t next_to_place(spad__ejector *e) {
     spad__assert(e->out_count > 0);
     size_t best = 0;
@@ -238,7 +239,7 @@ static void list_near(spad__ejector *e, int32_t i) {
     e->looks += e->near_count + CLASSES;
 }
 
-/* Offsets of box i where its cost changes: what is near is in its way from just above
+/* Offsets of box i where its cost changes: a neighbour is in its way from just above
  * offset - size of i up to its top. Returns the cost at offset 0. */
 static int64_t list_changes(spad__ejector *e, int64_t size, int64_t highest, size_t *count) {
     int64_t cost = 0;
@@ -295,7 +296,7 @@ static int64_t find_place(spad__ejector *e, int32_t i, int64_t highest, bool *fr
     return offset;
 }
 
-/* Puts box i in at an offset; what is in its way goes out. */
+/* Places box i at an offset and takes out the boxes in its way. */
 static void put_in(spad__ejector *e, int32_t i, int64_t offset) {
     spad__assert(e->boxes[i].offset < 0 && offset >= 0);
     const int64_t top = offset + e->boxes[i].size;

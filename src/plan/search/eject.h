@@ -45,7 +45,7 @@ int64_t spad__ejector_steps(const spad__ejector *ejector); /* over all runs */
 /* Writes the plan, when no box is out, and returns its height. */
 int64_t spad__ejector_plan(const spad__ejector *ejector, int64_t *offset);
 
-/* Lowers the plan of a pack without pinned offsets as far as it gets with so many examinations of
+/* Lowers the plan of a pack without pinned offsets as far as possible, examining at most `looks`
  * boxes for every target. False: no memory. */
 bool spad__eject(spad__pack *pack, int64_t looks);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an exact search knows to have no solution: states by their keys.
+ * The states, by their keys, that an exact search has proved to have no solution.
  *
  * A key is the sum of the keys of everything that the state depends on, so it does not depend on
  * the order of the choices that led there, and a change costs an addition and a subtraction. It has
  * two independent halves: the table keeps the 64-bit tag in the place that the slot gives. A
  * look-up is wrong with probability 2^-64, so N look-ups of a proof with at most N x 2^-64, below
- * 10^-9 for 10^10 nodes. An entry may replace another one: what is forgotten is searched again.
+ * 10^-9 for 10^10 nodes. An entry may replace another one: a forgotten state is searched again.
  */
 #ifndef SPAD_PLAN_SEARCH_FAILURES_H
 #define SPAD_PLAN_SEARCH_FAILURES_H

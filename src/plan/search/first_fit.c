@@ -7,7 +7,7 @@
  * each at its lowest legal place. An item that is placed forbids an open range
  * of offsets for each pair of pieces in use together; sorted by their begin,
  * the ranges are walked once from offset 0 up. If time runs out before there is any plan,
- * what is left is piled up on top. Orders: by size, area, and
+ * the remaining items are piled up on top. Orders: by size, area, and
  * lifetime, then the best one again with the items at the top moved to the
  * front and a few others swapped ("squeaky wheel", Joslin and Clements 1999).
  * For an order O(n log n + pairs that live together); no conflict graph is kept.
@@ -62,7 +62,7 @@ static bool lanes_overlap(const spad__conflict *c, int64_t lane_a, int64_t lane_
     return lane_a < lane_b + c->lanes_b && lane_b < lane_a + c->lanes_a;
 }
 
-/* What item c->b, at its place, forbids for c->a on a lane. */
+/* Forbids c->a the offsets on a lane that item c->b, at its place, rules out. */
 static void forbid(fitter *f, const spad__conflict *c, int64_t lane) {
     const spad_plan_place *other = &f->place[c->b];
     if (!lanes_overlap(c, lane, other->lane)) return;

@@ -92,7 +92,7 @@ static bool respect_given(const spad__pack *p, const spad__core *core, const roo
 }
 
 /* Passes over the core alone until it is low enough; then its boxes are fixed as well.
- * Returns its height, or INT64_MAX: there is no plan; -1: no memory. */
+ * Returns its height; INT64_MAX: it has no plan; -1: out of memory. */
 static int64_t pack_core_alone(spad__pack *p, const spad__core *core, const rooms *r) {
     spad__pack alone = {.boxes = &core->boxes,
                         .host = p->host,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Greedy passes over boxes, of which some may have a pinned offset; see greedy_passes.c.
+ * Greedy passes over boxes, some of them at pinned offsets; see greedy_passes.c.
  */
 #ifndef SPAD_PLAN_SEARCH_GREEDY_PASSES_H
 #define SPAD_PLAN_SEARCH_GREEDY_PASSES_H
@@ -9,7 +9,7 @@
 #include "plan/problem/stop.h"
 #include "plan/search/skyline.h"
 
-/* What is to be packed and the best plan so far. All but the skyline is borrowed. */
+/* The boxes to pack and the best plan so far. All but the skyline is borrowed. */
 typedef struct spad__pack {
     const spad__boxes *boxes;
     const int64_t *fixed; /* per box: its pinned offset, or -1; NULL: all are free */
@@ -17,7 +17,7 @@ typedef struct spad__pack {
     spad__random *random;
     spad__stop *stop;
     int64_t enough;  /* a plan of this height is all that is asked for */
-    int64_t height;  /* only lower plans are of use; that of the best, once there is one */
+    int64_t height;  /* of the best plan, once there is one; only lower plans are of use */
     int64_t *offset; /* of the best, per box */
     int64_t *trial;  /* room for another plan */
     int32_t passes;  /* plain ones so far */

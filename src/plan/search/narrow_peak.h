@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core of a large problem: what happens near its peak; see narrow_peak.c.
+ * The core of a large problem: the boxes near its peak; see narrow_peak.c.
  */
 #ifndef SPAD_PLAN_SEARCH_NARROW_PEAK_H
 #define SPAD_PLAN_SEARCH_NARROW_PEAK_H

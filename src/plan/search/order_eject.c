@@ -12,7 +12,7 @@
  * between the boxes of a stack count, wherever they are, while a place among boxes that do not move
  * (eject.c) needs them in one piece.
  *
- * Where there is no room for a box, it goes where the boxes in its way have the least weight
+ * A box that has no room goes where the boxes in its way have the least weight
  * together: either those below it that reach too high, or those above that reach too low. They
  * are taken out, and the box becomes heavier. The heaviest box that is out is next. The target is
  * reached when none is out. Weights are kept when the target changes.
@@ -222,7 +222,7 @@ static int32_t ordered_next(spad__order_ejector *s) {
 
 /* ---- a place for a box --------------------------------------------------------------- */
 
-/* Lists the slots that live together with a box, and what each cut between them leaves. */
+/* Lists the slots that live together with a box, and the free space at each cut between them. */
 static void ordered_list_near(spad__order_ejector *s, const ordered_box *b) {
     int32_t n = 0;
     for (int32_t k = 0; k < s->placed; k++) {
@@ -249,7 +249,7 @@ static void ordered_list_near(spad__order_ejector *s, const ordered_box *b) {
         s->above[k] = s->near[k].late < s->above[k + 1] ? s->near[k].late : s->above[k + 1];
 }
 
-/* What is in the way at an offset and a cut; stops counting at `most`. */
+/* Total weight of the boxes in the way at an offset and a cut; stops counting at `most`. */
 static int64_t cost_at(const spad__order_ejector *s, int32_t cut, int32_t offset, int32_t size,
                        int64_t most) {
     int64_t cost = 0;
@@ -295,7 +295,7 @@ static ordered_place ordered_find(spad__order_ejector *s, const ordered_box *b) 
 
 /* ---- one step ------------------------------------------------------------------------ */
 
-/* Takes out what is in the way of a place. Returns the slot before which the box goes;
+/* Takes out the boxes in the way of a place. Returns the slot before which the box goes;
  * *first, *same: slots that stay as they are, from either end. */
 static int32_t make_way(spad__order_ejector *s, const ordered_place *place, int32_t size,
                         int32_t *first, int32_t *same) {

@@ -11,8 +11,8 @@
 
 typedef struct spad__order_ejector spad__order_ejector;
 
-/* Heights of an order ejector are 32-bit: one unit is so many of the caller's, and sizes are
- * rounded up. */
+/* Heights of an order ejector are 32-bit: one unit is a number of the caller's units, and sizes
+ * are rounded up. */
 enum { SPAD__ORDER_HEIGHT_MAX = 1 << 30, SPAD__ORDER_BURDEN = 16 };
 
 /* A box over sections [begin, end) of a window. */
@@ -27,8 +27,8 @@ typedef struct spad__order_box {
         burden; /* as another order ejector left it (spad__order_ejector_burdens); 0: none did */
 } spad__order_box;
 
-/* Room for a window of so many boxes and sections. random and stop are borrowed. NULL: no
- * memory. */
+/* Allocates an ejector for windows of at most `boxes` boxes and `sections` sections. random and
+ * stop are borrowed. NULL: no memory. */
 spad__order_ejector *spad__order_ejector_create(const spad_host *host, int32_t boxes,
                                                 int32_t sections, spad__random *random,
                                                 spad__stop *stop);
@@ -43,11 +43,11 @@ void spad__order_ejector_clear(spad__order_ejector *ejector, int32_t sections, i
 void spad__order_ejector_add(spad__order_ejector *ejector, const spad__order_box *box);
 void spad__order_ejector_start(spad__order_ejector *ejector);
 
-/* Another target: what is above a lower one is taken out. A fixed box must not be. */
+/* Sets another target and takes out the boxes above a lower one, none of which may be fixed. */
 void spad__order_ejector_aim(spad__order_ejector *ejector, int64_t target);
 
-/* Puts boxes in until none is out (true), `looks` boxes were examined, or a box has no place at all
- * beside the fixed ones. May be called again to continue. */
+/* Puts boxes in until none is out (true), `looks` boxes were examined, or the fixed boxes leave no
+ * place for a box. May be called again to continue. */
 bool spad__order_ejector_run(spad__order_ejector *ejector, int64_t looks);
 
 /* For tests: does without wide instructions, to the same result. */

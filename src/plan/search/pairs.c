@@ -26,9 +26,9 @@
  * distance", and let z be the least solution above x. If z has u at least L above x, then
  * max(x, z - L), value by value, is a solution too: an older decision holds in x and in z - L,
  * so in their maximum; the newest holds in z - L, from which u has its value. But it is lower
- * than z, which was the least. So u rises by less than L, or there is no solution. Where all
- * distances are positive, as between lanes, a cycle can never hold and L is 1. Where lanes may have
- * to be equal, they end at the last one.
+ * than z, which was the least. So u rises by less than L, or no solution exists. Where all
+ * distances are positive, as between lanes, a cycle can never hold and L is 1. Where lanes may be
+ * required to be equal, they end at the last one.
  *
  * The broken conflict with the fewest ways that respect the limit is decided first,
  * then the lowest one; of its ways the one that raises least. Cost of a node:
@@ -108,7 +108,7 @@ static void check_clock(searcher *s) {
     if (spad__stopped(s->pairs->stop)) s->cut = true;
 }
 
-/* Counts what no limit but the clock is for; false: time to stop. */
+/* Counts work that only the clock limits; false: time to stop. */
 static bool work(searcher *s, int64_t amount) {
     s->work += amount;
     if (s->work > PAIR_WORK_PER_CLOCK_CHECK) {
@@ -150,7 +150,8 @@ static bool raise_value(searcher *s, int32_t variable, int64_t least) {
     return true;
 }
 
-/* Raises what the newest edge asks for, and on. False: it cannot hold. */
+/* Raises the value that the newest edge requires, and those that depend on it. False: it cannot
+ * hold. */
 static bool propagate(searcher *s) {
     const edge *newest = &s->edges.items[s->edges.count - 1];
     const int32_t origin = newest->from;

@@ -20,7 +20,7 @@ typedef struct spad__pairs {
     spad_plan_place *place; /* per item, written when a plan is found */
     bool complete;          /* out: no plan is lower than `height`, or none exists below it */
     bool too_large;         /* out: more conflicts than it takes */
-    int64_t nodes;          /* in: of earlier searches; out: with those of this one */
+    int64_t nodes;          /* in: of earlier searches; out: including this one */
 } spad__pairs;
 
 /* SPAD_ERR_HOST_MEMORY. */

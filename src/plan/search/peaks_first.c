@@ -2,9 +2,9 @@
  *
  * Decomposition by load: places the boxes at the peaks first, then the rest outwards from them.
  *
- * What is hard about a problem with many lifetimes of random lengths is near its peaks: some
- * hundred boxes, most of which live there together. So the boxes over the highest peak and
- * its slopes (a core) come first, then those of the other high peaks. All are placed
+ * A problem with many lifetimes of random lengths is hard near its peaks: some hundred boxes,
+ * most of them live there together. So the boxes over the highest peak and its slopes (a core)
+ * come first, then the boxes over the other high peaks. All are placed
  * below targets that come closer and closer to the bound (window_fill.c).
  *
  * The rest is then added window by window, outwards from the cores; between two of them the windows
@@ -24,14 +24,14 @@
 enum {
     MOST_CORES = 32,
     WINDOW_PERCENT = 88, /* of the largest load: a window ends below it, or has many boxes */
-    CORE_STEP = 3,       /* per cent more where a core is too large, */
-    CORE_LIVE = 6,       /* which is so many times the boxes live at the peak, */
-    CORE_MORE = 256,     /* and these */
+    CORE_STEP = 3,       /* per cent more where a core is too large: more boxes than */
+    CORE_LIVE = 6,       /* times the boxes live at the peak, */
+    CORE_MORE = 256,     /* and this many */
     JOINED_LIVE = 8,     /* times the boxes live at the peak: no more for two peaks as one core */
     JOINED_THROUGH = 8,  /* part of those: they live through the time between such peaks */
     PEAK_MILLE = 985,    /* of the largest load, at the peak of another core */
     STAY_PERCENT = 98,   /* of the largest load: such a peak of many boxes stays as it is */
-    FIRST_GAP = 200,     /* part of the bound: the first target is no further above it */
+    FIRST_GAP = 200,     /* part of the bound: at most this far above it is the first target */
     LAST_GAP = 2048,     /* part of the bound: below it the bound is the target */
     LEAST_NEW = 96,      /* boxes of a window, */
     MOST_ABOUT = 6       /* times as many as usual where a peak would be cut */
@@ -172,7 +172,7 @@ static bool window_goes_on(const spad__boxes *b, int32_t section, int32_t boxes,
     return boxes < MOST_ABOUT * about && b->load[section] >= share_of_peak(b, WINDOW_PERCENT);
 }
 
-/* Whether what is already placed over a section stays: a peak, where many boxes live together. */
+/* Whether the boxes already placed over a section stay: at a peak, where many live together. */
 static bool stays(const spad__peaks_first *s, int32_t section) {
     const spad__boxes *b = s->pack->boxes;
     return s->live >= SPAD__MANY_LIVE && b->load[section] >= share_of_peak(b, STAY_PERCENT);
@@ -200,8 +200,8 @@ static spad__section_window window_left(const spad__peaks_first *s, int32_t fron
     return w;
 }
 
-/* Sections [lo, hi) between two cores, from both ends to where the load is least; where one end is
- * that of the problem, from the other one only. */
+/* Sections [lo, hi) between two cores, from both ends to where the load is least; at an end of the
+ * problem, from the other end only. */
 static bool fill_gap(spad__peaks_first *s, int32_t lo, int32_t hi, int64_t looks, int64_t *target,
                      bool *found) {
     const spad__boxes *b = s->pack->boxes;

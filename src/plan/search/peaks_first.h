@@ -17,9 +17,9 @@ typedef struct spad__peaks_first spad__peaks_first;
 spad__peaks_first *spad__peaks_first_create(spad__pack *pack, uint32_t variant);
 void spad__peaks_first_destroy(spad__peaks_first *peaks);
 
-/* Looks for lower plans, as long as each comes as low as it should: with so many boxes examined, at
- * each of some levels, before a part of the plan is given up and gets higher. Plans that are
- * found go to the pack. False: no memory. */
+/* Looks for lower plans, as long as each comes as low as it should. At each of some levels `looks`
+ * boxes are examined before a part of the plan is given up and gets higher. Plans that are found go
+ * to the pack. False: no memory. */
 bool spad__peaks_first_round(spad__peaks_first *peaks, int64_t looks);
 
 #endif

@@ -74,7 +74,7 @@ typedef struct remembered {
 
 /* The workers of one search, one per thread. */
 typedef struct team {
-    pthread_mutex_t mutex; /* guards what the search has found, and the host */
+    pthread_mutex_t mutex; /* guards the results of the search, and the host */
     spad_host host;
     atomic_bool over;   /* ends the search for all of them */
     int64_t node_limit; /* of each; INT64_MAX: none */
@@ -115,7 +115,7 @@ static int64_t worker_nodes(const worker *w) {
     return nodes;
 }
 
-/* ---- what is shared ---------------------------------------------------------------- */
+/* ---- shared results ---------------------------------------------------------------- */
 
 static void lock(worker *w) {
     pthread_mutex_lock(&w->team->mutex);
@@ -156,7 +156,7 @@ static bool finished(worker *w) {
     return height <= spad__max(low, w->portfolio->enough) || low > w->portfolio->capacity;
 }
 
-/* What the next progress callback will report. */
+/* Updates the numbers for the next progress callback. */
 static void note_progress(worker *w) {
     if (w->stop.listener == NULL) return;
     int64_t low;
@@ -179,8 +179,8 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
-/* Whether many boxes live together in a problem with too many for the exact search: what passes and
- * ejection leave then, a plan from the peaks outwards does not. */
+/* Whether many boxes live together in a problem with too many for the exact search: then a plan
+ * from the peaks outwards closes the gap that passes and ejection leave. */
 static bool is_crowded(const spad__boxes *b) {
     return b->count > SPAD__EXACT_BOXES && b->count <= PEAKS_QUICK_BOXES &&
            spad__boxes_over(b, b->peak, b->peak + 1) >= SPAD__MANY_LIVE;
@@ -416,7 +416,7 @@ static void try_target(worker *w, int64_t target, int64_t budget) {
 
 /* ---- ejection ---------------------------------------------------------------------- */
 
-/* An ejector for a target; what it has learned is kept while the target is the same. */
+/* An ejector for a target; its weights are kept while the target is the same. */
 static bool aim_ejection(worker *w, ejection *e, int64_t target) {
     if (e->ejector == NULL) {
         e->ejector = spad__ejector_create(w->portfolio->boxes, &w->host, SPAD__EJECT_ROAMING,
@@ -524,7 +524,7 @@ static void *locked_resize(void *context, void *block, size_t old_size, size_t n
     return moved;
 }
 
-/* Helpers beside the calling thread; each of them has a node to spend at least. */
+/* Helper threads in addition to the calling one; each has at least one node to spend. */
 static int32_t helper_count(const spad__portfolio *portfolio) {
     const int64_t wanted = spad__min(portfolio->options->threads - 1, MOST_HELPERS);
     const int64_t useful = portfolio->node_limit > 0 ? portfolio->node_limit - 1 : MOST_HELPERS;

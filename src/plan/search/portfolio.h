@@ -11,7 +11,7 @@
 
 enum { SPAD__EXACT_BOXES = 8192 }; /* beyond it no exact search */
 
-/* What is looked for and what was found; heights in units. */
+/* The goal of a search and its results; heights in units. */
 typedef struct spad__portfolio {
     const spad__boxes *boxes;
     const spad_host *host;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one run of the exact search prefers: the section to branch on and the order of its options.
+ * The preferences of one run of the exact search: the section to branch on and the order of its
+ * options.
  * Every profile comes to the same verdict, if it is given the time.
  */
 #ifndef SPAD_PLAN_SEARCH_PRIORITY_PROFILE_H

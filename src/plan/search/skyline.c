@@ -44,7 +44,7 @@ enum {
 };
 
 /* A run [l, r) is kept at its two ends: runs[l].end = r, runs[r - 1].begin = l;
- * floor is that of runs[l]. heap[runs[l].heap] is its place in the heap. */
+ * runs[l] has its floor. heap[runs[l].heap] is its place in the heap. */
 typedef struct skyline_run {
     int64_t floor;
     int32_t end;
@@ -309,9 +309,9 @@ static void join_level(spad__skyline *s, int32_t l) {
     set_run(s, left, s->runs[l].end, floor);
 }
 
-/* Raises the lowest run to its lower neighbour, or to a waiting box over it. False: there
- * is neither, or the waiting box is no longer free to be placed: it begins left of the run, where
- * another box with a pinned offset already has its bytes. */
+/* Raises the lowest run to its lower neighbour, or to a waiting box over it. False: neither
+ * exists, or the waiting box can no longer be placed: it begins left of the run, where another box
+ * with a pinned offset already has its bytes. */
 static bool raise_run(spad__skyline *s, int32_t l) {
     const int32_t r = s->runs[l].end;
     int64_t wall = INT64_MAX;

@@ -10,7 +10,7 @@
 
 typedef struct spad__skyline spad__skyline;
 
-/* What a pass prefers, per binary logarithm in 1/256. */
+/* The preferences of a pass, per binary logarithm in 1/256. */
 typedef struct spad__preference {
     int32_t size;
     int32_t width;

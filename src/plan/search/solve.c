@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Solving a problem: build the model, send it to the searches that suit it,
- * and turn what came out into places and a verdict.
+ * Solves a problem: builds the model, sends it to the searches that suit it,
+ * and turns their plan into places and a verdict.
  *
  *   boxes       portfolio.c: greedy passes, then the exact valley search
  *   the rest    fit.c: first fit, then pairs.c: exact for every rule; they take turns, each
  *               turn twice as long and first fit with other orders, so that neither an unlucky
  *               order nor an unlucky tree takes all the time, and a proof comes after at
  *               most about twice the nodes it needs
- * A problem that is no set of boxes but fits into boxes (hulls in time, rounded
+ * A problem that is not a set of boxes but fits into boxes (hulls in time, rounded
  * sizes) tries those first: good plans, but no proof.
  */
 #include <string.h>
@@ -77,7 +77,7 @@ void spad_plan_result_destroy(spad_plan_result *result) {
     spad__free(&host, own, sizeof *own);
 }
 
-/* ---- what is left to do ------------------------------------------------------------ */
+/* ---- limits ------------------------------------------------------------------------ */
 
 /* A plan of this height is all that is asked for. */
 static int64_t enough(const solver *s) {
@@ -91,13 +91,13 @@ static bool is_plan_settled(const solver *s) {
 
 static void prove(solver *s, int64_t low) {
     spad__assert(s->height == SPAD_UNBOUNDED ||
-                 low <= s->height); /* a bound above a plan is no bound */
+                 low <= s->height); /* a bound is never above a plan */
     if (low <= s->low) return;
     s->low = low;
     s->proof = SPAD_PLAN_BY_SEARCH;
 }
 
-/* What is left of the node limit; 0: none exists, -1: nothing. */
+/* Nodes left of the limit; 0: no limit, -1: none left. */
 static int64_t solver_nodes_left(const solver *s) {
     if (s->options->node_limit == 0) return 0;
     return s->result->nodes < s->options->node_limit ? s->options->node_limit - s->result->nodes
@@ -179,7 +179,7 @@ static spad_status fit_items(solver *s, uint64_t turn, spad_error *error) {
     return status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* The exact search within so many steps. *over: continuing is of no use. */
+/* Runs the exact search for at most `steps` steps. *over: continuing is of no use. */
 static spad_status search_pairs(solver *s, int64_t steps, bool *over, spad_error *error) {
     spad__pairs pairs = {.model = &s->model,
                          .stop = &s->stop,
@@ -204,7 +204,7 @@ static spad_status search_pairs(solver *s, int64_t steps, bool *over, spad_error
     return SPAD_OK;
 }
 
-/* First fit with other orders, so many times. */
+/* Runs first fit `times` times, each time with other orders. */
 static spad_status fit_again(solver *s, int64_t times, uint64_t *turn, spad_error *error) {
     spad_status status = SPAD_OK;
     while (times-- > 0 && status == SPAD_OK && !is_plan_settled(s) && !spad__stopped(&s->stop)) {

@@ -20,7 +20,7 @@ enum {
     HOT_PERCENT = 88,             /* of the largest load: a peak */
     PASSES = 3,                   /* over one strip, */
     STRIP_PASSES_BEFORE_CORE = 2, /* and before the last its core */
-    ENOUGH_ABOVE = 256 /* part of the bound: a strip that is no further above it will do */
+    ENOUGH_ABOVE = 256            /* part of the bound: a strip at most this far above it will do */
 };
 
 /* The boxes over sections [begin, end) of the whole, cut down to them. */
@@ -100,7 +100,7 @@ static bool list_crossing(walk *w, int32_t from, int32_t cut) {
     return true;
 }
 
-/* *suits: false when boxes cross so many cuts that strips are no smaller problems. */
+/* *suits: false when boxes cross so many cuts that a strip is as large as the whole problem. */
 static bool make_cuts(walk *w, bool *suits) {
     const spad__boxes *b = w->whole->boxes;
     /* a strip that is hard may not be one with other cuts */
@@ -231,7 +231,7 @@ static void order_strips(const walk *w, spad__row *rows) {
 }
 
 /* The strips with the highest peaks come first, when nothing is pinned yet that would be in
- * the way; what is between them has room to go around. *found: whether all have a plan. */
+ * the way; the strips between them have room to go around. *found: whether all have a plan. */
 static bool walk_strips(walk *w, bool *found) {
     const spad__pack *p = w->whole;
     for (int32_t i = 0; i < p->boxes->count; i++) w->offset[i] = -1;

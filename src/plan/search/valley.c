@@ -20,11 +20,11 @@
  * Pruning, and why it loses no plan:
  *   - Twins. Of boxes with equal sections and size only the first unplaced one is an option:
  * exchanging two of them changes no floor, so the subtrees are the same.
- *   - Failures (failures.h). What happens in a part depends only on its unplaced boxes and the
+ *   - Failures (failures.h). The outcome of a part depends only on its unplaced boxes and the
  * slack of its sections (floors follow from both), so a part that failed once fails always. The
  * table survives restarts.
  *   - Backjumping (conflict-directed, Prosser 1993). A dead end depends on few sections: the run
- * that shows it and the two next to it. What lies there depends only on the choices that changed
+ * that shows it and the two next to it. Their state depends only on the choices that changed
  * one of these sections (a choice changes the sections of its box and of the valleys that filled up
  *     afterwards). All other choices in the same part may change and the dead end stays, so the
  * search jumps over them. A choice that runs out of options depends on its valley and on all dead
@@ -214,7 +214,7 @@ static bool advance_frontier(spad__valley *v, int32_t at) {
 
 /* ---- a run ------------------------------------------------------------------------- */
 
-/* Room for what one node can add: a move and the filling after it touch every run a
+/* Reserves memory for all that one node can add: a move and the filling after it touch every run a
  * bounded number of times, and splitting sets every run again. */
 static bool reserve_memo(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;

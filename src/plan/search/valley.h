@@ -13,7 +13,7 @@ typedef struct spad__valley spad__valley;
 
 typedef enum spad__verdict {
     SPAD__FOUND,    /* a plan */
-    SPAD__NONE,     /* proved: there is no plan */
+    SPAD__NONE,     /* proved: no plan exists */
     SPAD__CUT,      /* node limit, deadline or cancelled */
     SPAD__NO_MEMORY /* the host has no more */
 } spad__verdict;

@@ -154,7 +154,7 @@ static bool recount(spad__valley *v, const spad__valley_part *p, int32_t l, int3
         }
         const int64_t wall = spad__min(spad__left_wall(v, p, l), spad__right_wall(v, p, r));
         /* A part has boxes that cross every border inside it: a run without any of its own has a
-         * neighbour, and that is no part with a single run. */
+         * neighbour, so the part has more than one run. */
         spad__assert(wall != SPAD__NO_WALL);
         if (!spad__valley_give_up(v, l, r, wall - v->runs[l].floor)) return spad__dead_end(v, l, r);
         v->changed = spad__span_hull(v->changed, spad__one_wider(l, r));

@@ -18,7 +18,7 @@ enum { SPAD__NOT_A_VALLEY = INT32_MAX };
 
 /* A maximal run [l, r) of sections with one floor, kept at its two ends:
  *   runs[l].end = r,  runs[r - 1].begin = l;
- *   floor, section and rank are those of runs[l]. */
+ *   runs[l] has its floor, section and rank. */
 typedef struct spad__floor_run {
     int64_t floor;
     int32_t end;
@@ -47,7 +47,7 @@ typedef struct spad__valley_part {
     int32_t next;    /* the part to solve afterwards, or -1 */
     int32_t creator; /* the frame whose choice made it, or -1 */
     int64_t top;
-    spad__section_span origin; /* what was cut off, before spanning boxes were lifted out of it */
+    spad__section_span origin; /* the sections cut off, before spanning boxes were lifted out */
     spad__search_key key;
 } spad__valley_part;
 
@@ -143,7 +143,7 @@ static inline spad__section_span spad__span_hull(spad__section_span a, spad__sec
     return (spad__section_span){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
-/* Notes what a dead end depends on. Returns false. */
+/* Records the sections on which a dead end depends. Returns false. */
 static inline bool spad__dead_end(spad__valley *v, int32_t lo, int32_t hi) {
     v->cause = spad__one_wider(lo, hi);
     return false;

@@ -8,9 +8,9 @@
  * hard to place. Nearly all of the difficulty is in the highest levels, which have few boxes.
  *
  * At the highest levels most boxes live through all sections of the level. They are left
- * out and go to the bottom, which is no restriction: a box over all sections that is in the middle
- * of a plan may change places with everything below it. (A order ejector is not aware of that, and
- * such a box between two others wastes what is free directly below it.)
+ * out and go to the bottom without loss: a box over all sections that is in the middle of a plan
+ * may change places with everything below it. (An order ejector does not know this, and such a
+ * box between two others wastes the free bytes directly below it.)
  *
  * A window has boxes that are new, placed ones that may slide, and placed ones that stay, because
  * they live together with one that is placed and not in the window. So the windows together are a

@@ -12,7 +12,7 @@
 typedef struct spad__section_window {
     int32_t lo;
     int32_t hi;
-    bool core; /* what was placed before stays where it is, also beyond the window */
+    bool core; /* boxes placed before stay where they are, also outside the window */
 } spad__section_window;
 
 typedef struct spad__partial_plan {
@@ -26,12 +26,12 @@ typedef struct spad__partial_plan {
     int32_t hi;
     int32_t *all; /* its boxes, */
     int32_t all_count;
-    int32_t *list; /* and those of the present level */
+    int32_t *list; /* and the boxes of the present level */
     int32_t count;
     bool *stays;      /* per box of the window: it was placed before, and may not slide */
     int32_t *busy;    /* per section: sections before it that have the load of the level */
     int32_t *covered; /* per section: sections before it over which boxes of the list may move */
-    int32_t *section; /* per section: its number among those of the order ejector */
+    int32_t *section; /* per section: its number in the order ejector */
     int32_t *burden;  /* per box, as the order ejectors left it */
     bool *begins;
     bool *ends;
@@ -45,9 +45,9 @@ void spad__partial_plan_end(spad__partial_plan *partial);
 /* Takes all boxes out. */
 void spad__partial_plan_clear(spad__partial_plan *partial);
 
-/* Places all boxes over a window, below *target. After so many looks in vain the target goes up,
- * and again, as long as it is below `most`. *found: whether all are placed; if not, the partial
- * plan has to be cleared. False: no memory. */
+/* Places all boxes over a window, below *target. After `looks` boxes examined in vain the target
+ * goes up, and again, as long as it is below `most`. *found: whether all are placed; if not, the
+ * partial plan must be cleared. False: no memory. */
 bool spad__window_fill(spad__partial_plan *partial, const spad__section_window *window,
                        int64_t looks, int64_t most, int64_t *target, bool *found);
 

@@ -41,6 +41,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         REQUIRE(error.message[0] != '\0');
     }
+    const spad_ttgir_meeting meeting = {(int32_t)(size % 64) + 1, size % 2 == 0, size % 3 == 0,
+                                        true};
+    fuzz_text placed = {0};
+    const spad_sink to = {.write = fuzz_append, .context = &placed};
+    if (spad_ttgir_write_barriers(text, size, &meeting, 1, &to, NULL, &error) == SPAD_OK)
+        REQUIRE(placed.count >= size);
+    free(placed.bytes);
     const spad_status status =
         spad_kernel_read_ttgir(&kernel, &info, text, size, "fuzz.ttgir", &options, NULL, &error);
     REQUIRE((status == SPAD_OK) == (kernel != NULL));

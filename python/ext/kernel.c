@@ -148,6 +148,40 @@ static PyObject *kernel_ttgir_tiles(PyObject *type, PyObject *const *args, Py_ss
     return status == SPAD_OK ? tile_rows(tiles, found) : py_raise(&error);
 }
 
+typedef struct barriers {
+    const char *text;
+    Py_ssize_t length;
+    spad_ttgir_meeting *meetings;
+    Py_ssize_t count;
+} barriers;
+
+static spad_status write_barriers(const void *object, const spad_sink *sink, spad_error *error) {
+    const barriers *b = object;
+    return spad_ttgir_write_barriers(b->text, (size_t)b->length, b->meetings, (size_t)b->count,
+                                     sink, NULL, error);
+}
+
+static PyObject *kernel_ttgir_barriers(PyObject *type, PyObject *args) {
+    barriers b = {0};
+    PyObject *given, *text = NULL;
+    (void)type;
+    if (!PyArg_ParseTuple(args, "s#O:ttgir_barriers", &b.text, &b.length, &given)) return NULL;
+    PyObject *rows = PySequence_Tuple(given);
+    if (rows == NULL) return NULL;
+    b.count = PyTuple_Size(rows);
+    b.meetings = PyMem_Calloc((size_t)b.count + 1, sizeof *b.meetings);
+    bool fine = b.meetings != NULL || PyErr_NoMemory() != NULL;
+    for (Py_ssize_t i = 0; i < b.count && fine; i++) {
+        int line, before, inside, after;
+        fine = PyArg_ParseTuple(PyTuple_GetItem(rows, i), "ippp", &line, &before, &inside, &after);
+        if (fine) b.meetings[i] = (spad_ttgir_meeting){line, before, inside, after};
+    }
+    if (fine) text = py_text(write_barriers, &b);
+    PyMem_Free(b.meetings);
+    Py_DECREF(rows);
+    return text;
+}
+
 py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
                           const spad_kernel_options *options) {
     const py_kernel *old = (py_kernel *)object;
@@ -307,6 +341,9 @@ static PyMethodDef kernel_methods[] = {
     {"ttgir_tiles", PY_FUNC(kernel_ttgir_tiles), PY_FAST | METH_CLASS,
      "ttgir_tiles($type, text, blocks, defines=None)\n--\n\nWhich of the first blocks of a grid "
      "load the same tiles through an argument, a dict each."},
+    {"ttgir_barriers", kernel_ttgir_barriers, METH_VARARGS | METH_CLASS,
+     "ttgir_barriers($type, text, meetings, /)\n--\n\nThe text with the barriers of warps, from "
+     "(line, before, inside, after) of the operations that have some."},
     {"read_ptx", PY_FUNC(py_kernel_read_ptx), PY_FAST | METH_CLASS,
      "read_ptx($type, text, file='<ptx>', kernel=None, grid=None, block=None, cluster=None, "
      "cta=None, smem=None, args=None, way=0, target=None, arch=None, launch=None, "

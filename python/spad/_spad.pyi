@@ -286,6 +286,8 @@ class Kernel:
     @classmethod
     def ttgir_tiles(cls, text: str, blocks: int, defines: Mapping[str, int] | None = None) -> list[_Facts]: ...
     @classmethod
+    def ttgir_barriers(cls, text: str, meetings: Iterable[tuple[int, bool, bool, bool]], /) -> str: ...
+    @classmethod
     def read_ptx(cls, text: str | bytes, file: str = "<ptx>", kernel: str | None = None,
                  grid: int | Sequence[int] | None = None, block: int | Sequence[int] | None = None,
                  cluster: int | Sequence[int] | None = None, cta: int | Sequence[int] | None = None,

@@ -346,63 +346,51 @@ def test_sizes_are_asked_for():
     assert triton_scratch.sized(sized, allocate) == sized and len(asked) == 2
 
 
-MEMBAR = ["#smem = #ttg.shared_memory", '#loc = loc("x.py":1:0)',
-          'module attributes {"ttg.num-warps" = 4 : i32, ttg.shared = 64 : i32, ttg.target = "cuda:90"} {',
-          "  tt.func public @f() {",
-          "    %0 = ttg.local_alloc %x {allocation.offset = 0 : i32} : (tensor<4xf32>) -> !ttg.memdesc<4xf32> loc(#loc)",
-          "    %1 = ttg.local_load %0 : !ttg.memdesc<4xf32> -> tensor<4xf32> loc(#loc)",
-          "    %2 = ttg.async_wait %1 {num = 0 : i32} loc(#loc)",
-          '    %3 = "tt.reduce"(%1) <{axis = 0 : i32}> ({',
-          "    ^bb0(%a: f32, %b: f32):",
-          "      tt.reduce.return %a : f32 loc(#loc)",
-          '    }) {allocation.offset = 16 : i32} : (tensor<4xf32>) -> f32 loc(callsite("y"("x.py":2:0) at #loc))',
-          "    ttng.barrier_expect %4, 64, %true : !ttg.memdesc<1xi64> loc(#loc)",
-          "    ttng.arrive_barrier %4, 1 {a = 2 : i32} : !ttg.memdesc<1xi64> loc(#loc)", "  }", "}"]
+MEMBAR = """#smem = #ttg.shared_memory
+#loc = loc("x.py":1:0)
+module attributes {"ttg.num-warps" = WARPS : i32, ttg.shared = 64 : i32, ttg.target = "cuda:90"} {
+  tt.func public @f(%x: tensor<4xf32>, %4: !ttg.memdesc<1xi64>, %true: i1) {
+    %0 = ttg.local_alloc %x {allocation.offset = 0 : i32} : (tensor<4xf32>) -> !ttg.memdesc<4xf32> loc(#loc)
+    %1 = ttg.local_load %0 : !ttg.memdesc<4xf32> -> tensor<4xf32> loc(#loc)
+    %2 = ttg.async_wait %1 {num = 0 : i32} loc(#loc)
+    %3 = "tt.reduce"(%1) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      tt.reduce.return %a : f32 loc(#loc)
+    }) {allocation.offset = 16 : i32} : (tensor<4xf32>) -> f32 loc(callsite("y"("x.py":2:0) at #loc))
+    ttng.barrier_expect %4, 64, %true : !ttg.memdesc<1xi64> loc(#loc)
+    ttng.arrive_barrier %4, 1 {a = 2 : i32} : !ttg.memdesc<1xi64> loc(#loc)
+    tt.return
+  }
+}
+"""
 
 
 def converted(*rows):
-    """What a conversion prints: instructions with the number of their operation's line."""
+    """What a conversion prints: instructions with the line of their operation."""
     locations = sorted({number for _, number in rows})
-    return "\n".join([*(f'#loc{number} = loc("spad{number}")' for number in locations), "llvm.func @f() {",
+    return "\n".join([*(f'#loc{number} = loc("k.ttgir":{number}:4)' for number in locations), "llvm.func @f() {",
                       *(f"    {word} loc(#loc{number})" for word, number in rows), "}"])
 
 
 def test_barriers_of_a_conversion():
-    asked = []
-
-    def convert(text):
-        asked.append(text)
-        return converted(("llvm.extractvalue %0[0]", 5), ("llvm.store %1, %2", 4), ("nvvm.barrier0", 5),
-                         ("%3 = llvm.load %2", 5), ("llvm.inline_asm \"cp.async.wait\"", 6), ("nvvm.barrier0", 6),
-                         ("nvvm.barrier0", 10), ("llvm.store %1, %2", 10), ("nvvm.barrier0", 10),
-                         ("%3 = llvm.load %2", 10), ("llvm.inline_asm \"expect\"", 11), ("nvvm.barrier0", 12),
-                         ("llvm.inline_asm \"arrive\"", 12))
-
-    text = triton_membar.insert("\n".join(MEMBAR), convert)
-    assert asked[0].count('loc("spad') == 7 and 'loc("spad10")' in asked[0] and '#loc = loc("x.py":1:0)' in asked[0]
+    found = triton_membar.meetings(converted(
+        ("llvm.extractvalue %0[0]", 6), ("llvm.store %1, %2", 5), ("nvvm.barrier0", 6), ("%3 = llvm.load %2", 6),
+        ("llvm.inline_asm \"cp.async.wait\"", 7), ("nvvm.barrier0", 7), ("nvvm.barrier0", 8), ("llvm.store %1, %2", 8),
+        ("nvvm.barrier0", 8), ("%3 = llvm.load %2", 8), ("llvm.inline_asm \"expect\"", 12), ("nvvm.barrier0", 13),
+        ("llvm.inline_asm \"arrive\"", 13)))
+    assert found == [(6, True, False, False), (7, False, False, True), (8, True, True, False), (13, True, False, False)]
+    assert triton_membar.meetings('llvm.store %1 loc("k":5:1)\nnvvm.barrier0 loc("k":5:1)') == [(5, False, False, True)]
+    text = spad._spad.Kernel.ttgir_barriers(MEMBAR.replace("WARPS", "4"), found)
     lines = [line.strip() for line in text.split("\n")]
     places = [number for number, line in enumerate(lines) if line == "ttg.barrier local"]
     # before the load, after the wait and before the reduction, and before the arrival
     assert [lines[number + 1].split(" ")[0] for number in places] == ["%1", "%3", "ttng.arrive_barrier"]
     assert lines[places[1] - 1].startswith("%2 = ttg.async_wait")
     assert "ttng.barrier_expect %4, 64, %true {spad.alone} : " in text and text.count("spad.alone") == 1
-    everywhere = [row for n in (4, 5, 6, 11) for row in (("llvm.store %1, %2", n),)]
-    both = triton_membar.insert("\n".join(MEMBAR), lambda text: converted(
-        *everywhere, ("llvm.store %1, %2", 10), ("nvvm.barrier0", 10), ("llvm.load %1", 10), ("llvm.store %1", 12)))
-    assert "ttng.arrive_barrier %4, 1 {a = 2 : i32, spad.alone} : " in both and "ttg.barrier" not in both
-
-
-def test_barriers_that_are_unclear():
-    text = "\n".join(MEMBAR)
     with pytest.raises(triton_membar.Unclear, match="without a location"):
-        triton_membar.insert(text, lambda text: "nvvm.barrier0")
-    with pytest.raises(triton_membar.Unclear, match="line 8 has no barrier for its scratch memory"):
-        triton_membar.insert(text, lambda text: converted(("llvm.store %1", 10), ("nvvm.barrier0", 12)))
-    parts = [*MEMBAR[:4], "    ttg.warp_specialize(%0)", "    partition0(%m: i32) num_warps(WARPS) {", MEMBAR[11],
-             "      ttg.warp_return", "    }", "  }", "}"]
-    with pytest.raises(triton_membar.Unclear, match="line 7 of a kernel with partitions"):
-        triton_membar.insert("\n".join(parts).replace("WARPS", "4"), lambda text: "")
-    assert "spad.alone" not in triton_membar.insert("\n".join(parts).replace("WARPS", "1"), lambda text: "")
+        triton_membar.meetings("nvvm.barrier0")
+    with pytest.raises(TypeError):
+        spad._spad.Kernel.ttgir_barriers(MEMBAR, [(1, True)])
 
 
 @needs_triton

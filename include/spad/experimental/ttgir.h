@@ -84,6 +84,25 @@ SPAD_API spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, 
                                            const char *text, size_t length, int64_t blocks,
                                            const spad_kernel_options *options, spad_error *error);
 
+/** Where warps meet around an operation, in what a conversion to LLVM made of it. */
+typedef struct spad_ttgir_meeting {
+    int32_t line; /**< of the operation, from 1 on */
+    bool before;  /**< its first instruction that touches memory */
+    bool inside;  /**< between two of them */
+    bool after;   /**< the last one */
+} spad_ttgir_meeting;
+
+/**
+ * Writes a text with a line `ttg.barrier local` for each meeting before or after an operation, for
+ * versions of Triton that insert barriers while they convert (3.6). Arrivals without a meeting are
+ * marked with the attribute `spad.alone`. SPAD_ERR_ARGUMENT: the meetings do not say where the
+ * barriers are, or a line is not one of the text. SPAD_ERR_SYNTAX, SPAD_ERR_IO. host may be NULL.
+ */
+SPAD_API spad_status spad_ttgir_write_barriers(const char *text, size_t length,
+                                               const spad_ttgir_meeting *meetings, size_t count,
+                                               const spad_sink *sink, const spad_host *host,
+                                               spad_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -177,10 +177,13 @@ class _Passes:
         _add(self.passes.ttgpuir, "add_allocate_global_scratch_memory", manager)
         _need(self.nvidia.passes.ttgpuir, "add_to_llvmir", manager, self.chip, 86)
 
-    def _after(self, text, add, what):
-        """The text after passes, and what add(manager) gave."""
+    def _after(self, text, add, what, located=False):
+        """The text after passes, and what add(manager) gave. located: the location of each operation is its line."""
         try:
             module = self._module(text)
+            if located:
+                with tempfile.TemporaryDirectory() as folder:
+                    module.create_location_snapshot(os.path.join(folder, "kernel.ttgir"))
             manager = self.ir.pass_manager(module.context)
             added = add(manager)
             try:
@@ -201,8 +204,8 @@ class _Passes:
         return _marked(text) if complete else text
 
     def convert(self, text):
-        """The text after the conversion to LLVM, which has addresses."""
-        return self._after(text, self._add_conversion, "conversion to LLVM")[0]
+        """What the conversion to LLVM makes of a text that these passes gave addresses, with its lines as locations."""
+        return self._after(text, self._add_conversion, "conversion to LLVM", located=True)[0]
 
 
 def _marked(text):
@@ -218,8 +221,8 @@ def place(ttgir: str, target: str | int) -> str:
     if "spad.barriers" in text:
         return text
     try:  # of a Triton that has no pass for barriers alone
-        return _marked(_membar.insert(text, passes.convert))
-    except (Unplaced, _membar.Unclear):
+        return _marked(_spad.Kernel.ttgir_barriers(text, _membar.meetings(passes.convert(text))))
+    except (Unplaced, _membar.Unclear, _spad.ArgumentError):
         return text
 
 

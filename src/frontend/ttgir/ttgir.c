@@ -611,22 +611,54 @@ static spad_status check_sizes(size_t length, const spad_kernel_options *options
     return SPAD_OK;
 }
 
+/* read_text of a text whose faults are one error. */
+static spad_status with_own_diagnostics(const char *text, size_t length,
+                                        const spad_kernel_options *options, ttgir_reader *read,
+                                        void *context, spad_error *error) {
+    spad_diagnostics *diagnostics;
+    spad_status status = check_sizes(length, options, error);
+    if (status == SPAD_OK) status = spad_diagnostics_create(&diagnostics, options->host, error);
+    if (status != SPAD_OK) return status;
+    const spad__source source = {
+        .file = "<text>", .text = length > 0 ? text : "", .length = length};
+    status = read_text(&source, options, false, diagnostics, read, context, error);
+    spad_diagnostics_destroy(diagnostics);
+    return status;
+}
+
 spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, size_t *count,
                                   const char *text, size_t length, int64_t blocks,
                                   const spad_kernel_options *options, spad_error *error) {
     spad_kernel_options o;
-    spad_diagnostics *diagnostics;
     tiles_of_text made = {tiles, room, count, blocks};
     *count = 0;
-    spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
-    if (status == SPAD_OK) status = check_sizes(length, &o, error);
-    if (status == SPAD_OK) status = spad_diagnostics_create(&diagnostics, o.host, error);
+    const spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
     if (status != SPAD_OK) return status;
-    const spad__source source = {
-        .file = "<text>", .text = length > 0 ? text : "", .length = length};
-    status = read_text(&source, &o, false, diagnostics, read_tiles, &made, error);
-    spad_diagnostics_destroy(diagnostics);
-    return status;
+    return with_own_diagnostics(text, length, &o, read_tiles, &made, error);
+}
+
+/* ---- barriers -------------------------------------------------------------------------- */
+
+typedef struct barriers_of_text {
+    const spad_ttgir_meeting *meetings;
+    size_t count;
+    const spad_sink *sink;
+} barriers_of_text;
+
+static spad_status write_barriers(spad__ttgir *t, void *context, spad_error *error) {
+    const barriers_of_text *made = context;
+    const spad__mlir_op *module = find_module(t);
+    if (module == NULL) return SPAD_ERR_SYNTAX;
+    return spad__ttgir_write_barriers(t, module, made->meetings, made->count, made->sink, error);
+}
+
+spad_status spad_ttgir_write_barriers(const char *text, size_t length,
+                                      const spad_ttgir_meeting *meetings, size_t count,
+                                      const spad_sink *sink, const spad_host *host,
+                                      spad_error *error) {
+    barriers_of_text made = {meetings, count, sink};
+    const spad_kernel_options options = {.host = host};
+    return with_own_diagnostics(text, length, &options, write_barriers, &made, error);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------ */

@@ -28,6 +28,7 @@
  *     ttgir_unused.c    loads whose value only counts where a condition holds
  *     ttgir_uncounted.c work in registers that has no statement
  *     ttgir_tiles.c     which blocks of a grid load the same tiles
+ *     ttgir_barriers.c  the text with barriers that its conversion has
  *
  * A function is run with expressions for its numbers, so that loops stay loops; if that fails, with
  * numbers, so that the kernel is one of the given sizes (spad__gpu_mode). A *site* of spad__gpu is
@@ -377,6 +378,12 @@ void spad__ttgir_record_reads(spad__ttgir *t, const spad__mlir_op *op);
 
 /* "tt.get_program_id y": 0 to 2. */
 int spad__ttgir_axis_of(const spad__ttgir *t, const spad__mlir_op *op);
+/* The number in "num_warps(4)" of partition `which`. */
+int64_t spad__ttgir_warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which);
+/* spad_ttgir_write_barriers, of a module. */
+spad_status spad__ttgir_write_barriers(spad__ttgir *t, const spad__mlir_op *module,
+                                       const spad_ttgir_meeting *meetings, size_t count,
+                                       const spad_sink *sink, spad_error *error);
 /* spad_ttgir_read_tiles, of a function whose arguments have been read. */
 spad_status spad__ttgir_find_tiles(spad__ttgir *t, int64_t blocks, spad_ttgir_tile *tiles,
                                    size_t room, size_t *count, spad_error *error);

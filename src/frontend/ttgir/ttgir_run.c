@@ -12,8 +12,7 @@ static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end
 
 /* ---- partitions ---------------------------------------------------------------------- */
 
-/* The number in "num_warps(4)" of partition `which`. */
-static int64_t warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
+int64_t spad__ttgir_warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
     int64_t warps = 1, value;
     size_t seen = 0;
     for (uint32_t at = op->name + 1; at + 2 < op->end; at = spad__mlir_after(t->m, op, at)) {
@@ -44,7 +43,8 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
     const spad__mlir_op *end;
     t->g->records.stream = SPAD__STREAM_PARTITION + (int)which;
     if (which + 1 >= t->g->records.agents.count) {
-        if (!spad__gpu_add_agent(t->g, warps_of(t, op, which), registers_of(t, op, which)))
+        if (!spad__gpu_add_agent(t->g, spad__ttgir_warps_of(t, op, which),
+                                 registers_of(t, op, which)))
             return false;
         const int joins = 2 * t->g->records.partitioned + (t->g->cluster.count > 1 ? 1 : 0);
         for (int i = 0; i < joins; i++) spad__gpu_add_record(t->g, SPAD__RECORD_AGENT_BARRIER);

@@ -286,7 +286,8 @@ static const char *const sentences[] = {
     [SPAD__PTX_LEFT_OUT] = "an instruction is left out",
     [SPAD__PTX_UNKNOWN_OPERAND] = "an operand of a synchronisation is not known",
     [SPAD__PTX_APPROXIMATED] = "an instruction is approximated",
-    [SPAD__PTX_SPIN] = "a loop waits for what another thread writes, and was left"};
+    [SPAD__PTX_SPIN] = "a loop waits for what another thread writes, and was left",
+    [SPAD__PTX_AWAITS_BLOCKS] = "a loop waits for what other blocks write to global memory"};
 
 static bool is_left_to_data(spad__ptx_remark_kind kind) {
     return kind == SPAD__PTX_BRANCH_ON_DATA || kind == SPAD__PTX_PEEK || kind == SPAD__PTX_SPIN;
@@ -313,6 +314,24 @@ static spad_ptx_remark remark_at(const spad__ptx_module *m, int32_t instruction,
     remark.source_line = l->line;
     if (l->file >= 0 && (size_t)l->file < m->files.count) remark.file = m->files.items[l->file];
     return remark;
+}
+
+/* Are two locations one line of the source, reached through the same calls? */
+static bool is_same_line(const spad__ptx_module *m, int32_t a, int32_t b) {
+    for (int depth = 0; depth < 64; depth++) {
+        if (a == b || a < 0 || b < 0) return a == b;
+        const spad__ptx_location *x = &m->locations.items[a], *y = &m->locations.items[b];
+        if (x->file != y->file || x->line != y->line) return false;
+        a = x->inlined_at;
+        b = y->inlined_at;
+    }
+    return false;
+}
+
+/* Are two instructions what one line of the source became, as copies of an unrolled loop are? */
+static bool are_copies(const spad__ptx_module *m, int32_t a, int32_t b) {
+    const spad__ptx_instruction *x = &m->instructions.items[a], *y = &m->instructions.items[b];
+    return x->op == y->op && x->location >= 0 && is_same_line(m, x->location, y->location);
 }
 
 /* A peek only decides when a warp goes on. */
@@ -358,6 +377,29 @@ static void write_undecided(spad_ptx_run *run) {
         snprintf(run->undecided, sizeof run->undecided, "more was found than is listed");
 }
 
+/* Waits for other blocks are taken to end. Copies of one line count once. */
+static size_t write_awaited(spad_ptx_run *run, size_t used) {
+    const char *before = ", and other blocks end the waits at ";
+    for (size_t i = 0; i < run->result.remarks.count; i++) {
+        const spad__ptx_remark *r = &run->result.remarks.items[i];
+        bool listed = r->kind != SPAD__PTX_AWAITS_BLOCKS;
+        for (size_t k = 0; k < i && !listed; k++) {
+            const spad__ptx_remark *other = &run->result.remarks.items[k];
+            listed = other->kind == r->kind &&
+                     are_copies(&run->ptx->module, other->instruction, r->instruction);
+        }
+        if (listed) continue;
+        const spad_ptx_remark place = remark_at(&run->ptx->module, r->instruction, 1);
+        const char *file = place.file != NULL ? place.file : run->ptx->file;
+        const char *slash = strrchr(file, '/');
+        used = spad__append(run->assumption, sizeof run->assumption, used, "%s%s:%d", before,
+                            slash != NULL ? slash + 1 : file,
+                            (int)(place.file != NULL ? place.source_line : place.line));
+        before = ", ";
+    }
+    return used;
+}
+
 /* Writes the assumptions of a proof: which block ran, in which order, and where data decided. */
 static void write_assumption(spad_ptx_run *run, const spad_ptx_launch *launch,
                              const spad__ptx_launch *l) {
@@ -383,6 +425,7 @@ static void write_assumption(spad_ptx_run *run, const spad_ptx_launch *launch,
     }
     if (run->choices.count > listed && listed > 0)
         used = spad__append(run->assumption, sizeof run->assumption, used, " and elsewhere");
+    used = write_awaited(run, used);
     if (launch->assumption != NULL)
         spad__append(run->assumption, sizeof run->assumption, used, ", and %.160s",
                      launch->assumption);
@@ -411,24 +454,6 @@ static bool synchronises(spad__ptx_op op) {
     case SPAD__PTX_OP_TCGEN05_COMMIT: return true;
     default: return false;
     }
-}
-
-/* Are two locations one line of the source, reached through the same calls? */
-static bool is_same_line(const spad__ptx_module *m, int32_t a, int32_t b) {
-    for (int depth = 0; depth < 64; depth++) {
-        if (a == b || a < 0 || b < 0) return a == b;
-        const spad__ptx_location *x = &m->locations.items[a], *y = &m->locations.items[b];
-        if (x->file != y->file || x->line != y->line) return false;
-        a = x->inlined_at;
-        b = y->inlined_at;
-    }
-    return false;
-}
-
-/* Are two instructions what one line of the source became, as copies of an unrolled loop are? */
-static bool are_copies(const spad__ptx_module *m, int32_t a, int32_t b) {
-    const spad__ptx_instruction *x = &m->instructions.items[a], *y = &m->instructions.items[b];
-    return x->op == y->op && x->location >= 0 && is_same_line(m, x->location, y->location);
 }
 
 static bool has_been_executed(const spad_ptx_run *run, int32_t instruction) {

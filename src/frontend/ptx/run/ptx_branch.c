@@ -200,6 +200,13 @@ static void branch_unknown(spad__ptx_machine *m, spad__ptx_warp *w, uint32_t lan
         skip_to_join(m, w, flow, block, lanes);
         return;
     }
+    if (spad__ptx_awaits_blocks(m, flow, block)) {
+        const bool stays_taken = spad__ptx_which_stays(flow, block) == SPAD__PTX_STAYS_TAKEN;
+        spad__ptx_remark_at(m, w, SPAD__PTX_AWAITS_BLOCKS, __builtin_ctz(lanes), 0, 0, "%s",
+                            "it was left");
+        jump(w, lanes, stays_taken ? m->at + 1 : target);
+        return;
+    }
     const bool doomed_taken = is_doomed(flow, block, 0);
     const bool doomed_next = block->edge_count > 1 && is_doomed(flow, block, 1);
     const bool decided = doomed_taken != doomed_next;

@@ -440,3 +440,103 @@ spad__ptx_stays spad__ptx_which_stays(spad__ptx_flow *flow, spad__ptx_block *bra
     if (taken != next) branch->stays = taken ? SPAD__PTX_STAYS_TAKEN : SPAD__PTX_STAYS_NEXT;
     return (spad__ptx_stays)branch->stays;
 }
+
+/* A barrier of all threads that gives all of them one answer. */
+static bool is_vote_of_all(const spad__ptx_instruction *i) {
+    const bool votes = i->op == SPAD__PTX_OP_BAR_RED || i->op == SPAD__PTX_OP_BARRIER_RED ||
+                       i->op == SPAD__PTX_OP_BARRIER_CTA_RED;
+    return votes && i->count == 3;
+}
+
+enum { MOST_VOTED = 8 };
+
+/* Registers that follow from the last vote of a block alone. */
+typedef struct voted {
+    int32_t regs[MOST_VOTED];
+    int count;
+} voted;
+
+static bool is_voted(const voted *v, int32_t reg) {
+    for (int n = 0; n < v->count; n++) {
+        if (v->regs[n] == reg) return true;
+    }
+    return false;
+}
+
+static void follow_vote(voted *v, const spad__ptx_module *module, const spad__ptx_instruction *i) {
+    const spad__ptx_operand *operands = &module->operands.items[i->first];
+    bool follows = spad__ptx_effect_of(i->op) == SPAD__PTX_PURE && v->count > 0 && i->guard < 0;
+    if (is_vote_of_all(i)) v->count = 0;
+    for (int32_t n = 1; n < i->count && follows; n++) {
+        follows = operands[n].kind == SPAD__PTX_IMMEDIATE ||
+                  (operands[n].kind == SPAD__PTX_REGISTER && is_voted(v, operands[n].reg));
+    }
+    if (!follows && !is_vote_of_all(i)) {
+        if (i->count > 0 && is_voted(v, operands[0].reg)) v->count = 0;
+        return;
+    }
+    if (v->count < MOST_VOTED && operands[0].kind == SPAD__PTX_REGISTER)
+        v->regs[v->count++] = operands[0].reg;
+}
+
+/* Do all threads of the block leave the loop together, where they meet in it? */
+static bool leaves_together(const spad__ptx_module *module, const spad__ptx_flow *flow,
+                            const spad__ptx_block *branch) {
+    voted v = {.count = 0};
+    bool meets = false;
+    for (int32_t k = branch->first; k <= branch->last; k++) {
+        const spad__ptx_instruction *i = instruction_at(module, k);
+        if (k == branch->last) break;
+        meets |= is_vote_of_all(i);
+        follow_vote(&v, module, i);
+    }
+    for (int32_t n = 0; n < flow->between_count; n++) {
+        const spad__ptx_block *block = &flow->blocks[flow->between[n]];
+        for (int32_t k = block->first; k <= block->last; k++) {
+            if (block != branch && is_vote_of_all(instruction_at(module, k))) return false;
+        }
+    }
+    return !meets || is_voted(&v, instruction_at(module, branch->last)->guard);
+}
+
+static bool is_strong_load(const spad__ptx_instruction *i) {
+    return i->op == SPAD__PTX_OP_LD && i->space == SPAD__PTX_GLOBAL &&
+           (spad__ptx_has(i, SPAD__PTX_WORD_ACQUIRE) || spad__ptx_has(i, SPAD__PTX_WORD_RELAXED) ||
+            spad__ptx_has(i, SPAD__PTX_WORD_VOLATILE));
+}
+
+static bool can_wait_by(const spad__ptx_instruction *i) {
+    switch (spad__ptx_effect_of(i->op)) {
+    case SPAD__PTX_PURE:
+    case SPAD__PTX_HINT: return true;
+    case SPAD__PTX_LOAD: return is_private_space(i->space);
+    default: return is_jump(i->op) || is_vote_of_all(i);
+    }
+}
+
+/* Can all of the block be run again? *strong: a load of it sees what other blocks write. */
+static bool can_wait_in(const spad__ptx_module *module, const spad__ptx_block *block,
+                        bool *strong) {
+    for (int32_t k = block->first; k <= block->last; k++) {
+        const spad__ptx_instruction *i = instruction_at(module, k);
+        if (!can_wait_by(i)) return false;
+        *strong |= is_strong_load(i);
+    }
+    return true;
+}
+
+bool spad__ptx_awaits_blocks(spad__ptx_machine *m, spad__ptx_flow *flow, spad__ptx_block *branch) {
+    if (branch->awaits != 0) return branch->awaits == 2;
+    const spad__ptx_stays stays = spad__ptx_which_stays(flow, branch);
+    branch->awaits = 1;
+    if (stays == SPAD__PTX_STAYS_NEITHER || branch->join < 0 || branch->join == flow->block_count)
+        return false;
+    const int32_t edge = stays == SPAD__PTX_STAYS_TAKEN ? 0 : 1;
+    bool strong = false;
+    search(flow, branch, edge, edge + 1, branch->join);
+    bool waits = branch->seen && can_wait_in(m->module, branch, &strong);
+    for (int32_t n = 0; n < flow->between_count && waits; n++)
+        waits = can_wait_in(m->module, &flow->blocks[flow->between[n]], &strong);
+    if (waits && strong && leaves_together(m->module, flow, branch)) branch->awaits = 2;
+    return branch->awaits == 2;
+}

@@ -23,13 +23,14 @@ typedef struct spad__ptx_block {
     int32_t last;
     int32_t first_edge; /* to the blocks that follow; the first of them: where the branch leads */
     int32_t edge_count;
-    int32_t join;  /* immediate postdominator; the number of blocks: the end; -1: none */
-    bool doomed;   /* always traps */
-    uint8_t guard; /* as skip: can be run by lanes that may be there */
-    uint8_t skip;  /* 0: not computed, 1: no, 2: yes */
-    uint8_t stays; /* spad__ptx_stays */
-    bool stores;   /* skip: something in between stores */
-    bool seen;     /* during a search */
+    int32_t join;   /* immediate postdominator; the number of blocks: the end; -1: none */
+    bool doomed;    /* always traps */
+    uint8_t guard;  /* as skip: can be run by lanes that may be there */
+    uint8_t skip;   /* 0: not computed, 1: no, 2: yes */
+    uint8_t stays;  /* spad__ptx_stays */
+    bool stores;    /* skip: something in between stores */
+    uint8_t awaits; /* as skip: a loop that waits for other blocks */
+    bool seen;      /* during a search */
 } spad__ptx_block;
 
 /* Zeroed: not computed yet. */
@@ -60,6 +61,12 @@ bool spad__ptx_can_skip(spad__ptx_machine *m, spad__ptx_flow *flow, spad__ptx_bl
 bool spad__ptx_can_guard(spad__ptx_machine *m, spad__ptx_flow *flow, spad__ptx_block *branch);
 /* Which way of a branch leads to it again. */
 spad__ptx_stays spad__ptx_which_stays(spad__ptx_flow *flow, spad__ptx_block *branch);
+
+/* True: one way of the branch stays in a loop that only reads memory, by a strong load of global
+ * memory among others: it waits for other blocks. Threads may meet in it where the vote of that
+ * barrier alone decides, so that all of them leave together: another iteration then adds a barrier
+ * of all threads, and leaving at once orders the least. */
+bool spad__ptx_awaits_blocks(spad__ptx_machine *m, spad__ptx_flow *flow, spad__ptx_block *branch);
 
 /* A call of __assertfail, which ends the threads that make it. */
 bool spad__ptx_calls_assert(const spad__ptx_module *module, const spad__ptx_instruction *i);

@@ -94,7 +94,8 @@ typedef enum spad__ptx_remark_kind {
     SPAD__PTX_LEFT_OUT,     /* an address is not known, and what the instruction does is left out */
     SPAD__PTX_APPROXIMATED, /* text */
     SPAD__PTX_LANES_IN_STEP, /* lanes of one warp race, unless it runs in step */
-    SPAD__PTX_SPIN           /* a loop on memory that another thread writes: it was left */
+    SPAD__PTX_SPIN,          /* a loop on memory that another thread writes: it was left */
+    SPAD__PTX_AWAITS_BLOCKS  /* a loop on global memory that other blocks write */
 } spad__ptx_remark_kind;
 
 typedef struct spad__ptx_remark {

@@ -56,11 +56,12 @@ static int line_of_instruction(const spad__ptx_machine *m, int32_t instruction) 
     return i->location >= 0 ? (int)m->module->locations.items[i->location].line : (int)i->line;
 }
 
+/* Which lanes they are stands in brackets: copies of a line then say the same. */
 static void remark_lanes(spad__ptx_machine *m, const spad__ptx_warp *w, int lane, int other,
                          int32_t instruction, bool together, const char *what) {
     spad__ptx_remark_at(m, w, together ? SPAD__PTX_LANES_IN_STEP : SPAD__PTX_LANES_RACE, lane, 0,
-                        SHARED_WORD_BYTES, "lane %d %s lane %d in line %d", lane, what, other,
-                        line_of_instruction(m, instruction));
+                        SHARED_WORD_BYTES, "one %s another one in line %d (lanes %d and %d)", what,
+                        line_of_instruction(m, instruction), lane, other);
 }
 
 static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,

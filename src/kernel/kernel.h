@@ -284,6 +284,9 @@ bool spad__is_block(spad_statement_kind kind);
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
 
+/* Is it a file of the CUDA toolkit? */
+bool spad__is_toolkit_header(const char *path);
+
 /* The line that the user of a compiled kernel wrote: of a source and its callers the first one that
  * is no header of the CUDA toolkit, or the source itself. Empty where the kernel is not compiled or
  * the source is none. */

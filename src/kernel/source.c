@@ -132,7 +132,7 @@ static bool starts_with(const char *text, const char *start) {
 }
 
 /* "/usr/local/cuda-13.0/include/...", "/opt/cuda/targets/...", "nvidia/cu13/include/...". */
-static bool is_toolkit_header(const char *path) {
+bool spad__is_toolkit_header(const char *path) {
     static const char *const roots[] = {"cuda", "cuda-", "cu1"};
     static const char *const insides[] = {"include/", "targets/", "bin/"};
     if (starts_with(path, "cuda/")) return true;
@@ -153,7 +153,7 @@ void spad__program_line(const spad_kernel *kernel, int64_t source, spad_program_
     *out = (spad_program_line){0};
     if (!kernel->compiled || source < 0) return;
     int64_t own = source;
-    while (own >= 0 && is_toolkit_header(kernel->sources.items[own].file))
+    while (own >= 0 && spad__is_toolkit_header(kernel->sources.items[own].file))
         own = kernel->sources.items[own].caller;
     if (own < 0) own = source;
     const spad_kernel_source *row = &kernel->sources.items[own];

@@ -6,3 +6,5 @@ for kernel in reverse reverse_unsynced reverse_across tile_sum; do check ../ptx/
 # Without the release of the atomic that arrives, nothing is passed on.
 sed 's/atom.or.acq_rel/atom.or.relaxed/' ../ptx/tiles.ptx >"$folder/relaxed.ptx"
 check "$folder/relaxed.ptx" reverse
+# A race inside of the toolkit's headers is at the line that calls them.
+spad cuda check "$folder/relaxed.ptx" --no-advice --block 128 --arg out='i32[128]' --kernel tile_sum 2>/dev/null | sed "s|$folder/||g" | head -4

@@ -17,6 +17,7 @@
 #include "frontend/ptx/ptx_translate.h"
 #include "frontend/ptx/run/ptx_machine.h"
 #include "frontend/ptx/run/ptx_shared.h"
+#include "kernel/kernel.h"
 
 enum { MOST_PLACES = 32, MOST_EVENTS = 4000000 };
 
@@ -305,14 +306,31 @@ static bool has_faults(const spad_ptx_run *run) {
     return false;
 }
 
+static const char *file_of_location(const spad__ptx_module *m, int32_t location) {
+    const int32_t file = m->locations.items[location].file;
+    return file >= 0 && (size_t)file < m->files.count ? m->files.items[file] : NULL;
+}
+
+/* The location of an instruction outside of the headers of the toolkit, or its own; -1: none. */
+static int32_t location_of_user(const spad__ptx_module *m, int32_t instruction) {
+    const int32_t own = m->instructions.items[instruction].location;
+    for (int32_t at = own; at >= 0;) {
+        const char *file = file_of_location(m, at);
+        if (file == NULL || !spad__is_toolkit_header(file)) return at;
+        const int32_t caller = m->locations.items[at].inlined_at;
+        at = caller < at ? caller : -1;
+    }
+    return own;
+}
+
 /* A remark with the place of an instruction. */
 static spad_ptx_remark remark_at(const spad__ptx_module *m, int32_t instruction, int64_t times) {
     const spad__ptx_instruction *i = &m->instructions.items[instruction];
     spad_ptx_remark remark = {.line = i->line, .times = times};
-    if (i->location < 0) return remark;
-    const spad__ptx_location *l = &m->locations.items[i->location];
-    remark.source_line = l->line;
-    if (l->file >= 0 && (size_t)l->file < m->files.count) remark.file = m->files.items[l->file];
+    const int32_t location = location_of_user(m, instruction);
+    if (location < 0) return remark;
+    remark.source_line = m->locations.items[location].line;
+    remark.file = file_of_location(m, location);
     return remark;
 }
 
@@ -731,7 +749,7 @@ static int32_t instruction_of_remark(const spad_ptx_run *run, size_t index) {
 bool spad_ptx_run_get_frame(spad_ptx_frame *out, const spad_ptx_run *run, size_t remark,
                             size_t depth) {
     const spad__ptx_module *m = &run->ptx->module;
-    int32_t at = m->instructions.items[instruction_of_remark(run, remark)].location;
+    int32_t at = location_of_user(m, instruction_of_remark(run, remark));
     const char *function = NULL;
     for (size_t i = 0; i <= depth && at >= 0; i++) {
         function = m->locations.items[at].function;
@@ -739,9 +757,7 @@ bool spad_ptx_run_get_frame(spad_ptx_frame *out, const spad_ptx_run *run, size_t
         at = caller < at ? caller : -1;
     }
     if (at < 0) return false;
-    const spad__ptx_location *l = &m->locations.items[at];
-    const bool named = l->file >= 0 && (size_t)l->file < m->files.count;
-    *out = (spad_ptx_frame){.file = named ? m->files.items[l->file] : NULL, .line = l->line};
+    *out = (spad_ptx_frame){.file = file_of_location(m, at), .line = m->locations.items[at].line};
     if (function != NULL && !spad__ptx_full_name(out->function, sizeof out->function, function) &&
         !spad__ptx_plain_name(out->function, sizeof out->function, function))
         spad__copy_cut(out->function, sizeof out->function, function);

@@ -323,7 +323,7 @@ static void put_under_way_of(writer *w, size_t agent) {
     if (first == events->firsts.items[agent + 1]) return;
     for (size_t i = (size_t)graph->step[first]; i < graph->points.count; i++) {
         const spad__point *point = &graph->points.items[i];
-        if (point->event < 0) break; /* the end of the agent */
+        if (point->event < 0) break;                        /* the end of the agent */
         if (!happened(w, graph->step[point->event])) break; /* nor has any event after it begun */
         if (happened(w, (int32_t)i)) continue;
         int64_t iteration;

@@ -509,7 +509,7 @@ static void long_loops(void **state) {
          "for i in 0..N { if i > M - 5 { dma s reads x writes o[i, 0] } }\n"
          "for i in 0..M { dma s reads x writes o[0, i] }\n",
          SPAD_VERDICT_PROVED_SHAPE,
-         "with N = 7, M = 11 it does not return to the same state; N = 8999, 9001, 9002 are right, "
+         "with N = 8, M = 11 it does not return to the same state; N = 8999, 9001, 9002 are right, "
          "too; no other M could be tried",
          ""},
         {"kernel k on trn2\n"

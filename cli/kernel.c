@@ -103,8 +103,10 @@ static spad_status read_kernel(cli_kernel *out, const cli_launch_words *launch,
     spad_ttgir_info info;
     const spad_status status = spad_kernel_read_ttgir(
         &out->kernel, &info, out->text.bytes, out->text.length, name, options, faults, error);
-    if (status == SPAD_OK) tell_ttgir(name, &info);
-    return status;
+    if (status != SPAD_OK) return status;
+    tell_ttgir(name, &info);
+    cli_read_program(out->kernel, out->path);
+    return SPAD_OK;
 }
 
 /* Shows faults on stderr, where *faults says what they are. */

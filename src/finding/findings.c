@@ -3,8 +3,9 @@
  * Findings: added once, counted again, sorted at the end. A list, searched from its start: its
  * length is bounded by the finding limit.
  *
- * A kernel that was run without its loops has a statement for each round of one place in the text.
- * What is found about several of them is one finding, seen several times.
+ * A kernel that was run without its loops has a statement for each iteration of one place in the
+ * text, and a compiler makes several statements of one line. A finding about several of them is one
+ * finding, seen several times.
  */
 #include "finding/findings.h"
 
@@ -14,20 +15,20 @@
 
 #include "base/compare.h"
 #include "base/hash.h"
+#include "kernel/kernel.h"
 
-/* Are two statements the same one, in different iterations of a loop that was run, or in agents
- * that run one line of the user's program, as warps do? -1: no statement. */
-static bool are_iterations_of_one(const spad_kernel *kernel, int64_t a, int64_t b) {
+/* Are two statements one of the user's: different iterations of a loop that was run, the statements
+ * that a compiler makes of one expression, or agents that run one line, as warps do? -1: none. */
+static bool are_one_for_the_user(const spad_kernel *kernel, int64_t a, int64_t b) {
     if (a == b) return true;
     if (a < 0 || b < 0) return false;
     const spad_statement *one = spad_kernel_get_statement(kernel, (size_t)a);
     const spad_statement *other = spad_kernel_get_statement(kernel, (size_t)b);
-    const bool of_one_line = one->source >= 0 && one->source == other->source &&
-                             one->name != NULL && other->name != NULL &&
-                             strcmp(one->name, other->name) == 0;
-    if (one->agent != other->agent && !of_one_line) return false;
-    return one->location.line > 0 && one->location.line == other->location.line &&
-           one->location.column == other->location.column && one->kind == other->kind;
+    if (one->kind != other->kind) return false;
+    if (kernel->compiled && one->source >= 0 && one->source == other->source) return true;
+    return one->agent == other->agent && one->location.line > 0 &&
+           one->location.line == other->location.line &&
+           one->location.column == other->location.column;
 }
 
 static spad__found *find_same(const spad__run *run, spad_finding_code code, spad_severity severity,
@@ -35,8 +36,8 @@ static spad__found *find_same(const spad__run *run, spad_finding_code code, spad
     for (size_t i = 0; i < run->check->found.count; i++) {
         spad__found *found = &run->check->found.items[i];
         if (found->finding.code == code && found->finding.severity == severity &&
-            are_iterations_of_one(run->kernel, found->statement, statement) &&
-            are_iterations_of_one(run->kernel, found->other, other)) {
+            are_one_for_the_user(run->kernel, found->statement, statement) &&
+            are_one_for_the_user(run->kernel, found->other, other)) {
             return found;
         }
     }

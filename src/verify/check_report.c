@@ -55,7 +55,8 @@ static void write_reported_place(spad__out *out, const reported *r, const char *
     spad__out_string(out, ": ");
 }
 
-/* The line, and where it comes from: the user's own first, the compiler's after it. */
+/* The line, and where it comes from: the user's own first, the compiler's after it, with its text
+ * if the user's file cannot be read. */
 static void write_lines_of(spad__out *out, const spad__source *source, const reported *r) {
     const spad_program_line *p = r->program;
     if (p->line == 0) {
@@ -69,6 +70,7 @@ static void write_lines_of(spad__out *out, const spad__source *source, const rep
     spad__out_string(out, "    from ");
     spad__out_one_line(out, r->file);
     spad__out_format(out, ":%ld:%ld\n", (long)r->line, (long)r->column);
+    if (p->code[0] == '\0') write_lines(out, source, r->line, r->column, r->width);
 }
 
 static void write_finding(spad__out *out, const spad__source *source, const spad_finding *f) {

@@ -714,6 +714,7 @@ spad_status spad__gpu_emit(spad__gpu *g, spad_kernel **out, size_t loops, const 
     memset(g->emission.iterations.items, 0, loops * sizeof *g->emission.iterations.items);
     g->emission.iterations.count = loops;
     SPAD__GPU_TRY(emit_all(g, error));
+    kernel->compiled = true;
     kernel->file = spad__arena_copy(&kernel->arena, file, strlen(file));
     if (kernel->file == NULL) return spad__fail_host_memory(error);
     return spad_kernel_builder_finish(out, g->emission.builder, error);

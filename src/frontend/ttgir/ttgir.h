@@ -74,8 +74,9 @@ typedef struct spad__ttgir_value {
 typedef struct spad__ttgir_place {
     uint32_t file; /* a string; 0: unknown */
     int32_t line;
-    uint32_t name; /* a string; 0: none */
-    uint32_t call; /* the token of the location of the call; 0: none */
+    int32_t column; /* 0: not known */
+    uint32_t name;  /* a string; 0: none */
+    uint32_t call;  /* the token of the location of the call; 0: none */
 } spad__ttgir_place;
 
 /* Runs through a region. False: stop. *end: the operation that ends it; NULL: none does. */

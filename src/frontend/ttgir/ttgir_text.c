@@ -32,12 +32,15 @@ static spad_status source_at(const spad__ttgir *t, spad_kernel_builder *builder,
     const spad_kernel *kernel = builder->kernel;
     for (size_t i = 0; i < kernel->sources.count; i++) {
         const spad_kernel_source *row = &kernel->sources.items[i];
-        if (row->line == place.line && row->caller == caller && strcmp(row->file, file) == 0) {
+        if (row->line == place.line && row->column == place.column && row->caller == caller &&
+            strcmp(row->file, file) == 0) {
             *out = (int64_t)i;
             return SPAD_OK;
         }
     }
-    return spad_kernel_builder_source(out, builder, file, place.line, NULL, caller, error);
+    SPAD__GPU_TRY(spad_kernel_builder_source(out, builder, file, place.line, NULL, caller, error));
+    kernel->sources.items[*out].column = place.column;
+    return SPAD_OK;
 }
 
 static spad_status go_to_op(const void *context, spad_kernel_builder *builder, int32_t site,

@@ -243,6 +243,7 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
     const spad__mlir *m = t->m;
     spad__ttgir_place place = {0};
     int64_t line;
+    int64_t column;
     if (depth > LOCATIONS_DEEP) return place;
     if (m->tokens.items[at].kind == SPAD__MLIR_ALIAS) {
         const spad__mlir_alias *alias = spad__mlir_find_alias(m, at);
@@ -263,6 +264,10 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
         place.file = at;
         if (spad__mlir_number(m, at + 2, &line) && line >= 0 && line < INT32_MAX) {
             place.line = (int32_t)line;
+        }
+        if (spad__mlir_is_mark(m, at + 3, ':') && spad__mlir_number(m, at + 4, &column) &&
+            column >= 0 && column < INT32_MAX) {
+            place.column = (int32_t)column;
         }
     } else if (spad__mlir_is_mark(m, at + 1, '(')) {
         place = place_in(t, at + 2, depth + 1);

@@ -1,0 +1,1 @@
+../../examples/triton/dot_and_sum.py

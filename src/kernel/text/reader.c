@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader of kernel text (docs/kernel.md has the grammar): words to calls of
+ * The reader of kernel text (docs/kernel-reference.md has the grammar): words to calls of
  * the builder. What the reader knows is grammar; what a kernel must obey is
  * checked by the builder, whose message is then shown at the words it is about.
  *

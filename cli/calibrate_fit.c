@@ -306,7 +306,7 @@ static void put_engines(chip_writer *w, double units) {
     put_origin(w, "spread", spread_of(w, "clock", both));
     fprintf(w->out, "    macs %.0f at bf16, fp16", 64.0 * 256.0 * 16.0 / cycles);
     put_origin(w, "spread", spread_of(w, "wgmma_rate", both));
-    /* Not measured here, but by an example: docs/calibrate.md. */
+    /* Not measured here, but by an example: docs/results/calibrate.md. */
     fputs("    queue 6 measured \"examples/cuda/copies.cu, H200 at 1500 MHz, 2026-11-16\"\n",
           w->out);
     fprintf(w->out, "    latency %.0f cycles",
@@ -367,7 +367,8 @@ bool cli_write_chip(FILE *out, const cli_figures *figures, const char *name, con
     chip_writer w = {out, figures, origin, true};
     const cli_figure *device = find(figures, "units", NULL);
     const double units = figure(&w, "units", NULL);
-    fprintf(out, "# Made by %s from measurements on the device; docs/sim.md says how.\n", origin);
+    fprintf(out, "# Made by %s from measurements on the device; docs/calibrate.md says how.\n",
+            origin);
     fprintf(out, "target %s \"%s, one of its %.0f multiprocessors\" like sm_90\n", name,
             device == NULL ? "?" : device->parameters, units);
     fprintf(out, "units %.0f launch %.1f us", units, figure(&w, "launch", "first"));

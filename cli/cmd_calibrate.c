@@ -17,7 +17,7 @@ static const char usage[] =
     "Measures a GPU (DEVICE is cuda:0, cuda:1 ...) with small programs, which nvcc compiles, and\n"
     "writes a target file with rates, latencies and their spread: 'spad sim --target OUT.chip' is\n"
     "then in the time of that device. Needs compute capability 9.0. With a file of figures that\n"
-    "were measured before, fits the same target file without a device. See docs/sim.md\n"
+    "were measured before, fits the same target file without a device. See docs/calibrate.md\n"
     "\n"
     "  -o OUT.chip               the target file; stdout without it\n"
     "  --figures OUT.csv         the single measurements as well\n"

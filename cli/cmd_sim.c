@@ -125,5 +125,5 @@ const cli_command cli_sim = {
         "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"
-        "could not be written; docs/sim.md describes the model\n",
+        "could not be written; docs/sim-how.md describes the model\n",
     .run = run_sim};

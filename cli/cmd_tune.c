@@ -207,5 +207,5 @@ const cli_command cli_tune = {
         "\n"
         "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"
         "not be written;\n"
-        "docs/sim.md explains the search\n",
+        "docs/tune-how.md explains the search\n",
     .run = run_tune};

@@ -4,7 +4,7 @@ name, and the clauses that say what blocks share."""
 
 from . import _spad
 
-LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
+LINE = 256  # bytes that the memory brings at a time, docs/results/calibrate.md
 PIECE = 16  # bytes that a thread copies at a time
 
 

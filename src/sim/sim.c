@@ -22,10 +22,10 @@ const char *spad_wait_kind_name(spad_wait_kind kind) {
 
 /* At least as long as blocks take that do the same at the same time. Side by side, one block copies
  * while another one multiplies, as if neither knew of the other. Measured with copies by threads
- * (docs/calibrate.md), those of one block can take 2.4 times as long while another one multiplies.
- * In all, a step takes about as long as if each did its part of it at the same time as the others.
- * Waiting for memory off chip does not hinder the others, so that here none is waited for: what a
- * block does then is in the simulation side by side. The longer time counts. */
+ * (docs/results/calibrate.md), those of one block can take 2.4 times as long while another one
+ * multiplies. In all, a step takes about as long as if each did its part of it at the same time as
+ * the others. Waiting for memory off chip does not hinder the others, so that here none is waited
+ * for: what a block does then is in the simulation side by side. The longer time counts. */
 static spad_status run_in_step(spad_sim *wave, spad_error *error) {
     spad_sim *steady = NULL;
     if (wave->together <= 1) return SPAD_OK;

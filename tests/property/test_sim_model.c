@@ -4,7 +4,7 @@
  *
  * The model keeps, for every byte of every lane, when its last write and its last read
  * end; for every engine when it is free, or every stretch in which it is not; and
- * applies the rules of docs/sim.md one operation and one byte at a time. Durations are
+ * applies the rules of docs/sim-how.md one operation and one byte at a time. Durations are
  * those of the rows: tests/unit/test_sim.c examines them.
  *
  * Beside it: loops that are skipped against loops that are run, deeper rings against
@@ -400,7 +400,7 @@ static int64_t makespan_of(const spad_kernel *kernel, const spad_define *rings, 
     return makespan;
 }
 
-/* With transfers of one statement only: see docs/sim.md for the others. */
+/* With transfers of one statement only: see docs/sim-how.md for the others. */
 static void deeper_rings_are_never_slower(void **state) {
     (void)state;
     spad__random random = {99};

@@ -76,7 +76,7 @@ static void counters_count(void **state) {
     stop(&r);
 }
 
-/* The example of docs/kernel.md: full and empty, four stages. */
+/* The ring of docs/kernel.md, of several depths: full and empty. */
 static void mbarriers_have_phases(void **state) {
     (void)state;
     assert_int_equal(makespan_of(RING("1")), 1200000);

@@ -7,7 +7,7 @@
  * side take turns. Here a simulation (spad/sim.h) says when each slot is in use, and the planner
  * lets slots share bytes only if they are apart in time, too: this layout takes no longer than one
  * in which nothing is shared. Times that are cut short give the layouts in between. Every layout is
- * simulated, and the frontier is of what was measured (docs/sim.md).
+ * simulated, and the frontier is of what was measured (docs/tune-how.md).
  *
  * Externally synchronised.
  */

@@ -2,7 +2,7 @@
  *
  * sim: how long a kernel takes, and what its engines wait for.
  *
- * A first-order model (docs/sim.md): every operation runs on one engine, for a duration
+ * A first-order model (docs/sim-how.md): every operation runs on one engine, for a duration
  * from the kernel or the target. In a kernel without synchronisation it starts when its
  * engine is free, the bytes it reads are written, and the bytes it writes are no longer
  * read or written. In a kernel with agents, units and synchronisation it starts when

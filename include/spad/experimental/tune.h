@@ -6,7 +6,7 @@
  * (spad/layout.h) whether it fits, with lifetimes that agents order as in spad_analysis. The result
  * is the shortest makespan with the places of the planner and, among equals, the fewest bytes, with
  * the frontier between bytes and time. Tensors that are declared in a loop are hoisted out of it if
- * that is faster (docs/sim.md).
+ * that is faster (docs/tune-how.md).
  *
  * Depths with which the check (spad/check.h) finds the kernel wrong are not examined.
  * Externally synchronised.

@@ -10,7 +10,7 @@ from .inputs import PROGRAMS
 from .work import memories_in
 
 UNITS = {"time": "ns", "steps": "steps", "cycles": "cycles", "mixed": "mixed"}
-SCALES = {"time": 1000, "steps": 1_000_000, "cycles": 1000, "mixed": 1000}  # of a makespan (docs/sim.md)
+SCALES = {"time": 1000, "steps": 1_000_000, "cycles": 1000, "mixed": 1000}  # of a makespan (docs/sim-how.md)
 GOOD = ("fine", "not proved")
 _FIXED = ("kernel", "file", "target")
 _FOUND = ("status", "frontier", "bytes", "makespan", "unit", "time", "lowest", "verdict", "costs", "message", "command")

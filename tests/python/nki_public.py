@@ -332,14 +332,15 @@ def verdict(row):
 
 
 def table(rows):
-    """The table of docs/nki-trace.md: (checkout, name, row) of each call."""
+    """The table of docs/results/nki.md: (checkout, name, row) of each call."""
     groups = {}
     for key, row in rows:
         groups.setdefault(key, []).append(row)
-    print("| kernel | calls | operations | seconds: trace | check | verdict |\n|---|---|---|---|---|---|")
+    print("| kernel | calls | operations | seconds: trace, check | verdict |\n|---|---|---|---|---|")
     for (_, name), made in groups.items():
         print(f"| `{name}` | {len(made)} | {spread([row['operations'] for row in made])} | "
-              f"{spread([row['trace'] for row in made], '{:.2f}')} | {spread([row['check'] for row in made], '{:.2f}')} | "
+              f"{spread([row['trace'] for row in made], '{:.2f}')}, "
+              f"{spread([row['check'] for row in made], '{:.2f}')} | "
               f"{'; '.join(dict.fromkeys(map(verdict, made)))} |")
 
 

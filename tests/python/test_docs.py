@@ -11,10 +11,11 @@ import spad.ascend
 import spad.tilelang
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md",
-         "tilelang-reference.md", "triton.md", "triton-reference.md", "planner.md", "ascend.md", "cubie.md",
-         "compilers.md", "sweep.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "nki-reference.md", "tilelang.md",
+         "tilelang-load.md", "tilelang-reference.md", "triton.md", "triton-reference.md", "planner.md", "ascend.md",
+         "cubie.md", "compilers.md", "sweep.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
+FILE = re.compile(r"^```python (\w+\.py)\n(.*?)^```$", re.M | re.S)
 
 
 def blocks(root, page):
@@ -24,9 +25,17 @@ def blocks(root, page):
         yield found[1], "\n" * line + found[2]
 
 
+def write_files(root, page, folder):
+    """The files that a page shows, in a folder, which is returned; without any, the repository is."""
+    found = FILE.findall((root / "docs" / page).read_text(encoding="utf-8"))
+    for name, text in found:
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder if found else root
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_page(root, page, monkeypatch):
-    monkeypatch.chdir(root)  # pages name files of the repository
+def test_page(root, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(write_files(root, page, tmp_path))  # other pages name files of the repository
     path = root / "docs" / page
     names = {"__name__": "docs"}
     count = 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick starts, typed again: blocks marked "python NAME" are files, and in blocks marked "console" the lines
-after "$ " are commands and the others what they print. SPAD_ACCEPT=1 writes what came out into the pages."""
+"""The quick starts and the NKI guide, typed again: blocks marked "python NAME" are files, and in blocks marked
+"console" the lines after "$ " are commands and the others what they print. SPAD_ACCEPT=1 writes what came out into the
+pages."""
 
 import os
 import re
@@ -12,7 +13,8 @@ import pytest
 
 import spad
 
-PAGES = ("compiler", "cuda", "nki", "pytorch")
+QUICK_STARTS = ("compiler", "cuda", "nki", "pytorch")
+PAGES = (*(f"quickstart/{name}" for name in QUICK_STARTS), "nki-trace")
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 TIME = re.compile(r"^(time  .*?|  spad  .*?)\d[\d.]* (?:ns|us|ms|s)\b", re.M)
 
@@ -49,7 +51,7 @@ def typed(root, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page(root, typed, page):
-    path = root / "docs" / "quickstart" / f"{page}.md"
+    path = root / "docs" / f"{page}.md"
     text = path.read_text(encoding="utf-8")
     commands = 0
 
@@ -74,4 +76,4 @@ def test_page(root, typed, page):
 
 def test_every_page_is_typed(root):
     pages = {path.stem for path in (root / "docs" / "quickstart").glob("*.md")}
-    assert pages == {*PAGES, "README"}
+    assert pages == {*QUICK_STARTS, "README"}

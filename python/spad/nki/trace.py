@@ -7,7 +7,7 @@
     k = nt.trace(scale, nt.hbm((128, 512), "bf16"), target="trn2")
     print(k.check().text(), k.plan().text(), k.sim().text())
 
-docs/nki-trace.md says what is modelled, and what "proved" means for a traced shape.
+docs/nki-reference.md says what is modelled, docs/nki-trace.md what "proved" means for a traced shape.
 """
 
 from __future__ import annotations

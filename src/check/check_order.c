@@ -71,7 +71,7 @@ static spad_status check_happens_before(spad__order *o, spad_error *error) {
     if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL) {
         const int64_t before = counts->errors;
         status = spad__find_leftovers(o, error);
-        errors += counts->errors - before; /* what is unfinished at the end changes no values */
+        errors += counts->errors - before; /* unfinished work at the end changes no values */
         if (status == SPAD_OK && has_relaxed(&o->graph)) {
             status = spad__happens_before_build(&o->memory_order, &o->executor, non_elected, true,
                                                 error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work of which no result is used: sums that are never copied out of their memory, loads for such
+ * Work whose results are never used: sums that are never copied out of their memory, loads for such
  * sums, and all that only they read. An operation is useful if it writes off chip, to an output or
  * to what stays after the kernel, or if a useful operation reads what it wrote. (A write that
  * nothing reads at all is a dead write, which the lifetime check reports.)
@@ -55,7 +55,7 @@ typedef struct waste {
     size_t slot_count;
     SPAD_ARRAY(use_link) links;
     SPAD_ARRAY(waste_operation) operations;
-    int64_t *wasted; /* per statement: executions of which nothing is used, */
+    int64_t *wasted; /* per statement: executions whose results are never used, */
     int64_t *all;    /* and all */
     bool left;       /* too much to look at */
 } waste;
@@ -141,7 +141,7 @@ static spad_status walk_operations(waste *w, spad_error *error) {
     return status;
 }
 
-/* ---- what is not used --------------------------------------------------------------- */
+/* ---- unused results ---------------------------------------------------------------- */
 
 static void mark_useful(waste *w) {
     size_t link = w->links.count;

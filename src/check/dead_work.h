@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work of which no result is used; see dead_work.c.
+ * Work whose results are never used; see dead_work.c.
  */
 #ifndef SPAD_CHECK_DEAD_WORK_H
 #define SPAD_CHECK_DEAD_WORK_H

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-/* What the open phase of an mbarrier lacks. */
+/* Arrivals and bytes that the open phase of an mbarrier lacks. */
 static void describe_phase(const spad__sync_object *s, char *field, size_t size) {
     const long long phase = s->phase - s->base;
     const long long pending = s->value;
@@ -93,7 +93,7 @@ static const spad__event *event_at(const spad__order *o, int32_t point) {
     return &o->events.items.items[spad__order_event(o, point)];
 }
 
-/* What a wait lacks: actions of a kind that add up to an amount. */
+/* Missing actions of a kind, which add up to the amount that a wait lacks. */
 typedef struct shortage {
     spad__action_kind kind;
     int64_t amount;
@@ -327,7 +327,7 @@ static size_t count_stuck(const spad__order *o) {
     return count;
 }
 
-/* Is an older wait for the same declaration a cause, too? Then it stands for this one. */
+/* True if an older wait for the same declaration is also a cause: it stands for this one. */
 static bool is_repeated(const spad__order *o, stuck at, const int *severities, int severity) {
     const int32_t sync = o->events.objects.items[at.object].sync;
     size_t number = 0;

@@ -30,7 +30,7 @@ typedef struct access_spot {
     size_t statement;
 } access_spot;
 
-/* By how much an expression grows with one iteration of a loop; false: that is no number. */
+/* By how much an expression grows with one iteration of a loop; false: not by a constant. */
 static bool factor_of(const spad_kernel *kernel, spad_expr expr, int64_t loop, int64_t *factor) {
     const spad__moves moves = {
         .kernel = kernel, .param = -1, .param_step = 0, .loop = loop, .loop_step = 1};
@@ -118,7 +118,7 @@ static bool is_dimension_apart(const dimension *d) {
     return d->factor < 0 ? d->factor > INT64_MIN && width <= -d->factor : width <= d->factor;
 }
 
-/* What the statements inside of a loop do to a tensor. */
+/* Accesses to a tensor by the statements inside of a loop. */
 typedef struct uses {
     unsigned kinds; /* 1: reads, 2: adds, 4: writes */
     dimension index[SPAD_RANK_MAX];

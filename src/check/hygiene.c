@@ -5,7 +5,7 @@
  *
  * The compilers with NKI's direct allocation (neuronxcc) refuse such a mixture, and off-chip
  * tensors that are neither argument nor result; from NKI 0.2 on both are allowed, and spad's
- * planner works around what is placed. So they are warnings here. Time: O(tensors + accesses).
+ * planner works around pinned tensors. So they are warnings here. Time: O(tensors + accesses).
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 enum { USED = 1, READ = 2, GIVEN = 4 };
 
-/* Marks what is used, by name, and what its bytes are used for, by home. */
+/* Marks used names, and by home how their bytes are used. */
 static void mark(const spad_kernel *k, uint8_t *own, uint8_t *family) {
     for (size_t i = 0; i < k->accesses.count; i++) {
         const spad_kernel_access *access = &k->accesses.items[i];

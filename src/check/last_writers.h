@@ -64,7 +64,7 @@ void spad__bytemap_free(spad__bytemap *map, const spad_host *host);
 /* For assertions: bands, chunks and pieces cover the map in order and without gaps. O(pieces). */
 bool spad__bytemap_is_valid(const spad__bytemap *map);
 /* Where a piece is in its band. Searches start at *hint, where an earlier one ended: any place
- * is right, that of an access like this one is fast. */
+ * is right, an access like this one is decided fast. */
 typedef struct spad__spot {
     uint32_t chunk;
     uint32_t piece;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a chip can count, as far as declarations say it: barriers and their threads, arrivals of
- * mbarriers, threads and registers of agents. The numbers are data of the target; 0 is not
- * known, and then nothing is examined. limits_run.c has what only a run shows.
+ * Limits of what a chip can count, as far as declarations say it: barriers and their threads,
+ * arrivals of mbarriers, threads and registers of agents. The numbers are data of the target; 0 is
+ * not known, and then nothing is examined. limits_run.c has what only a run shows.
  *
  * O(declarations + statements + accesses).
  */
@@ -13,7 +13,7 @@
 #include "kernel/kernel.h"
 #include "kernel/place.h"
 
-/* What the blocks of a cluster have together. */
+/* Totals over the blocks of a cluster. */
 static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
     int64_t all;
     return spad__mul(of_block, spad_kernel_get_cluster(k), &all) ? all : INT64_MAX;
@@ -41,7 +41,7 @@ static bool is_contribution(const spad_statement *s, size_t sync) {
            s->item == (int64_t)sync;
 }
 
-/* What is contributed, if that is the same in all iterations; else 0. */
+/* The contribution, if it is the same in all iterations; else 0. */
 static int64_t contribution(const spad_kernel *k, const spad_statement *s) {
     if (s->amount == 0) return 1;
     const spad_expr_info info = spad_kernel_get_expr(k, s->amount);
@@ -141,7 +141,7 @@ static spad_status add_about_agent(spad__run *run, spad_finding *finding, size_t
     return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
 }
 
-/* What agents need together, up to one of them; stays at the limit of 64 bits. */
+/* The sum over agents up to one of them; saturates at 64 bits. */
 typedef struct demand {
     int64_t threads;
     int64_t registers;
@@ -219,7 +219,7 @@ static int64_t most_registers_of_thread(const spad_target *target) {
     return 0;
 }
 
-/* The threads of the main program are those of one block. */
+/* The main program has the threads of one block. */
 static spad_status check_program(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     const int64_t threads = k->agents.items[0].threads.value;
@@ -264,7 +264,7 @@ static spad_status check_agents(spad__run *run, spad_error *error) {
 
 /* ---- registers of one thread ------------------------------------------------------- */
 
-/* Is the storage of access `number` that of an earlier access of the operation? */
+/* True if an earlier access of the operation has the storage of access `number`. */
 static bool is_again(const spad_kernel *k, const spad_statement *s, size_t number) {
     const spad_kernel_access *all = &k->accesses.items[s->first_access];
     for (size_t i = 0; i < number; i++) {
@@ -322,7 +322,7 @@ static spad_status check_cluster(spad__run *run, size_t tensor, spad_error *erro
     return spad__add_about(run, &finding, (int64_t)tensor, error);
 }
 
-/* What the agents use of one space that belongs to cores: the access that came first of each. */
+/* The first access of each agent to one space that belongs to cores. */
 static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
@@ -360,7 +360,7 @@ static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, s
 static spad_status check_instances(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
-    uint64_t apart = 0; /* spaces of cores of which another instance is used */
+    uint64_t apart = 0; /* spaces of cores with another instance in use */
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
         const spad_space *space = &k->target->spaces[k->tensors.items[i].space];
         if (space->instance == 0) continue;

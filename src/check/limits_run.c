@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a chip can count, as far as a run shows it: arrivals that `init` sets, bytes that a phase of
- * an mbarrier has still to get, and the flags that one core has between two of its pipes.
+ * Limits of what a chip can count, as far as a run shows it: arrivals that `init` sets, bytes that
+ * a phase of an mbarrier has still to get, and the flags that one core has between two of its
+ * pipes.
  *
  * The bytes are those of the one run of the executor (executor.h), which is a real execution: what
  * is reported can happen. A counter is a flag of a pair of pipes if all that signals it is queued

@@ -14,7 +14,7 @@
 #include "check/mbarrier_storage.h"
 #include "induction/cut.h"
 
-/* What happens next: the clock reaches an event, an event starts, or both at once. */
+/* A step of the replay: the clock reaches an event, an event starts, or both at once. */
 typedef struct turn {
     int32_t clock;
     int32_t event;
@@ -201,7 +201,7 @@ static size_t count_turns(const replay *r) {
 
 /* ---- one pass ---------------------------------------------------------------------- */
 
-/* Outputs are read at the end, where a walk knows what is live. */
+/* Outputs are read at the end, where a walk knows which tensors are live. */
 static spad_status read_outputs(replay *r, spad_error *error) {
     const spad_walk_options options = {
         .agent = SPAD_WALK_ALL, .layout = r->run->options->layout, .host = &r->run->check->host};
@@ -291,7 +291,7 @@ static bool covers(const spad_kernel *kernel, const spad__induction *induction, 
 
 enum { WATCHES_MAX = SPAD__TRIPS_MAX + 1 };
 
-/* What is known of each watch while agents are tried as the clock. */
+/* State of each watch while agents are tried as the clock. */
 typedef struct clock_search {
     spad__order *order;
     spad__run again; /* a second replay finds the same again */
@@ -406,7 +406,7 @@ static bool set_acts(const clock_search *c, int32_t set, const spad__induction *
     return false;
 }
 
-/* Every set that does something in a growing loop has to repeat itself. */
+/* Every set that does something in a growing loop must repeat itself. */
 static spad_status try_agent_sets(clock_search *c, spad_error *error) {
     spad_status status = SPAD_OK;
     bool open = true;

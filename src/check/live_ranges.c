@@ -9,7 +9,7 @@
  * space; the slots of a tensor without a place are spaces of their own.
  *
  * Time: O(1) for an access to what another access touched as a whole; otherwise see
- * last_writers.c. Memory: what is written and not yet written over. Tensors that cannot be
+ * last_writers.c. Memory: bytes that are written and not yet overwritten. Tensors that cannot be
  * wrong (live_uses.c) are left out.
  */
 #include "check/live_ranges.h"
@@ -233,7 +233,7 @@ static void fill_write(spad__liveness *live, spad__writer writer, const spad_wal
     for (; loop >= 0; loop = k->loops.items[loop].outer) *values++ = live->loop_values[loop];
 }
 
-/* Writes of which nothing is left. */
+/* Writes that are fully overwritten. */
 static spad_status clear_over(spad__liveness *live, spad_error *error) {
     spad_status status = SPAD_OK;
     while (live->writers.over != 0 && status == SPAD_OK) {
@@ -588,7 +588,7 @@ spad_status spad__liveness_event(spad__liveness *live, const spad_walk_event *ev
     }
 }
 
-/* A tile is read: of an output, when the kernel is over. What was never written is fine. */
+/* A tile is read: of an output, when the kernel is over. A tile that was never written is fine. */
 static spad_status read_output(spad__liveness *live, const spad_walk_access *access,
                                spad_error *error) {
     live->statement = (int64_t)live->kernel->tensors.items[access->tensor].statement;
@@ -694,7 +694,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 /* Work between two looks at the clock: an event, a piece of an access, a part of a state. */
 enum { WORK_PER_CLOCK_READ = 4096, WORK_OF_STATE = 64 };
 
-/* What an event costs. */
+/* Cost of an event. */
 static int64_t work_of_event(const spad__run *run, const spad_walk_event *event) {
     int64_t work = 1;
     for (size_t i = 0; i < event->access_count; i++) {

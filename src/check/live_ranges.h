@@ -16,7 +16,7 @@
 #include "induction/recurrence.h"
 #include "kernel/kernel.h"
 
-/* What a piece of memory holds. The values of the loops around the statement, innermost
+/* Content of a piece of memory. The values of the loops around the statement, innermost
  * first, are in a table of their own. */
 typedef struct spad__write {
     int64_t tensor;
@@ -39,7 +39,7 @@ typedef struct spad__liveness_tensor {
     bool read;            /* somewhere, under any name of its storage */
     bool view;            /* never written itself: shows what other names of its storage wrote */
     bool given;           /* a name of this storage is input */
-    bool empty;           /* it is never written, and what is in its bytes is undefined */
+    bool empty;           /* it is never written, so its bytes are undefined */
     bool shown;           /* an output of this storage is a view */
     bool allocated;       /* by `alloc` statements */
     bool heap;            /* a heap tensor that is live */
@@ -74,7 +74,7 @@ typedef struct spad__liveness_part {
     bool full;
 } spad__liveness_part;
 
-/* An access that wrote what was never read; the first time that it did. */
+/* An access whose bytes were never read, at its first such execution. */
 typedef struct spad__unread {
     spad_finding finding;
     int64_t statement;
@@ -97,7 +97,7 @@ typedef struct spad__liveness {
     spad__writers writers;
     spad__write *writes;
     int64_t *values;
-    size_t write_count; /* number 0 is no writer */
+    size_t write_count; /* number 0: none */
     size_t write_room;
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIVE_HINTS per access of the kernel: where its bytes were found */
@@ -149,7 +149,7 @@ spad_status spad__liveness_state(const spad__liveness *live, const spad_walk *wa
                                  size_t group, int64_t periods, spad__state *state,
                                  spad_error *error);
 
-/* ---- what is found ----------------------------------------------------------------- */
+/* ---- findings ---------------------------------------------------------------------- */
 
 /* A read of bytes that hold something else: `part` of `access`, last written by `writer`.
  * `elsewhere`: only the device knows which bytes it reads, and some of them may hold the tile. */
@@ -158,7 +158,7 @@ spad_status spad__report_read(spad__liveness *live, const spad_walk_access *acce
 /* An access to a tile that is not live. */
 spad_status spad__report_dead(spad__liveness *live, const spad_walk_access *access,
                               spad_error *error);
-/* A write of which no byte is left, and none was read: reported at the end. */
+/* A write that is fully overwritten before any read (dead store): reported at the end. */
 spad_status spad__report_unread(spad__liveness *live, spad__writer writer, spad_error *error);
 
 /* "'x[1, 2]'" */
@@ -192,7 +192,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
 
 /* ---- hygiene ----------------------------------------------------------------------- */
 
-/* What the text alone shows: tensors never used or never read, mixed placement. */
+/* Findings from the text alone: tensors never used or never read, mixed placement. */
 spad_status spad__check_hygiene(spad__run *run, spad_error *error);
 
 /* A walk that could not continue, at a statement (-1: none). `twice`: because it frees what is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the lifetime check reports: each finding has the read, its iteration, the bytes, and
+ * Findings of the lifetime check: each has the read, its iteration, the bytes, and
  * the write that was there instead, with its place. A finding that was made before is
  * counted without words, so a fault in every iteration costs little.
  */
@@ -118,7 +118,7 @@ static spad_finding_code classify(const spad__liveness *live, const spad_walk_ac
     return SPAD_FINDING_LIFETIME_CONFLICT;
 }
 
-/* What to try. */
+/* Suggests a change. */
 static const char *remedy(spad_finding_code code, const spad_walk_access *access,
                           const spad__write *write) {
     switch (code) {
@@ -303,7 +303,7 @@ spad_status spad__report_read(spad__liveness *live, const spad_walk_access *acce
     return spad__add_finding(live->run, &finding, live->statement, other, error);
 }
 
-/* ---- what is not live ------------------------------------------------------------- */
+/* ---- dead tensors ------------------------------------------------------------------ */
 
 static spad_finding_code why_dead(const spad__liveness *live, const spad_walk_access *access) {
     const spad_kernel *k = live->kernel;
@@ -375,7 +375,7 @@ spad_status spad__report_again(spad__liveness *live, const spad_walk_event *even
     return spad__add_finding(live->run, &finding, live->statement, -1, error);
 }
 
-/* ---- what is left over ------------------------------------------------------------- */
+/* ---- left over at the end ---------------------------------------------------------- */
 
 static bool any_tile_alive(const spad__liveness *live, int64_t tensor) {
     const uint8_t *dead = live->tensors[tensor].dead;

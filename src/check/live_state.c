@@ -37,7 +37,7 @@ static bool moves_along(const spad__liveness *live, spad__writer holder, standin
     return moves;
 }
 
-/* What a piece holds. Tiles of an index that carries on from run to run are counted from where it
+/* Content of a piece. Tiles of an index that carries on from run to run are counted from where it
  * stands, whenever they were written. Once a tensor has begun a new life, or a tile was allocated
  * again, nothing can want what the old one left: all such pieces are the same. */
 static void put_holder(spad__state_out *w, const spad__liveness *live, spad__writer holder,
@@ -80,7 +80,7 @@ static void put_map(spad__state_out *w, const spad__liveness *live, const spad__
         spad__state_put(w, band->lane);
         spad__state_put(w, (int64_t)spad__band_pieces(band));
         for (size_t c = 0; c < band->chunks.count; c++) {
-            const spad__chunk *chunk = &band->chunks.items[c]; /* where one ends is no matter */
+            const spad__chunk *chunk = &band->chunks.items[c]; /* its end does not count */
             for (size_t i = 0; i < chunk->pieces.count; i++) {
                 spad__state_put(w, chunk->pieces.items[i].byte);
                 put_holder(w, live, chunk->pieces.items[i].writer, at);
@@ -134,7 +134,7 @@ static int compare_areas(const void *left, const void *right) {
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-/* Slots in the order of their numbers, not in that of their first use. */
+/* Slots in the order of their numbers, not of their first use. */
 static void put_areas(spad__state_out *w, const spad__liveness *live, standing at) {
     const size_t room = live->areas.count;
     size_t count = 0;

@@ -4,8 +4,8 @@
  * begins after the invalidate, in every execution.
  *
  * The live ranges of an object follow each other (phases.c has that). In the run an access starts
- * after the begin of some of them: the last of these has to be over before the access, and the next
- * one has to begin after it. The others are further away, because order is transitive. If an access
+ * after the begin of some of them: the last of these must be over before the access, and the next
+ * one must begin after it. The others are further away, because order is transitive. If an access
  * x is not after the invalidate and the init was first in the run, then some execution has x inside
  * of the life: init -> end of x and start of x -> invalidate do not contradict the order, which has
  * neither the reverse of one of them nor a way from an end to a start. The same for live ranges of
@@ -193,7 +193,7 @@ static spad_status find_early_init(const mbarrier_check *j, const mbarrier_touch
     return find_touch(j, m, life->init, &finding, "the init is here", error);
 }
 
-/* What a unit writes after an invalidate, which is generic. */
+/* Writes of a unit after an invalidate, which is generic. */
 static spad_status check_mbarrier_fence(const mbarrier_check *j, const mbarrier_touch *m,
                                         int32_t end, int32_t to, spad_error *error) {
     const int32_t from = mbarrier_action(j, end)->point;

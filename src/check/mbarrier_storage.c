@@ -2,9 +2,9 @@
  *
  * Which bytes mbarriers have, and which bytes of tiles their inits have written over.
  *
- * Bytes are marked one by one: an init marks those of its object, a write clears the marks of what
- * it writes, and a read that meets a mark does not find what was written before. The marks are a
- * state that later events depend on: live_agents.c puts them into the state of a cut. O(log
+ * Bytes are marked one by one: an init marks the bytes of its object, a write clears the marks of
+ * what it writes, and a read that meets a mark does not find what was written before. The marks are
+ * a state that later events depend on: live_agents.c puts them into the state of a cut. O(log
  * objects) for an access that meets none.
  */
 #include "check/mbarrier_storage.h"
@@ -283,7 +283,7 @@ static bool find_tile_at(const spad_kernel *kernel, int64_t number, int64_t byte
     return false;
 }
 
-/* What the byte storage before the start: of several inputs the last one. */
+/* The input in the byte storage before the start; of several inputs the last one. */
 static bool find_input(const spad_kernel *kernel, size_t space, int64_t byte,
                        spad_walk_access *access) {
     for (size_t i = kernel->tensors.count; i-- > 0;) {

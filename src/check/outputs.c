@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is written of outputs: a mark per tile, and a map of bytes (last_writers.h) for each
- * tile that is written in parts. A write counts for the tile that it names; if an output
+ * Tracks which parts of outputs are written: a mark per tile, and a map of bytes (last_writers.h)
+ * for each tile that is written in parts. A write counts for the tile that it names; if an output
  * is never written under its own name, it shows what other names of its storage write to
  * that tile. What is written over later is another matter: see lifetimes.c. Tensors that
  * are also input, or are in the bytes of one, have something in them before the start.
@@ -44,7 +44,7 @@ struct spad__outputs {
 
 /* ---- which of them ----------------------------------------------------------------- */
 
-/* What the text does to a tensor, or to any name of a storage. */
+/* Accesses in the text to a tensor, or to any name of a storage. */
 typedef struct output_use {
     bool used;
     bool written;
@@ -171,7 +171,7 @@ static bool covers_rect(spad_rect a, spad_rect b) {
            a.byte + a.bytes >= b.byte + b.bytes;
 }
 
-/* What a write leaves in a tile. */
+/* Effect of a write on a tile. */
 static bool mark_tile(spad__outputs *o, int32_t *mark, spad_rect tile,
                       const spad_walk_access *access) {
     if (*mark == WHOLE) return true;
@@ -236,7 +236,7 @@ spad_status spad__outputs_operation(spad__outputs *o, const spad_walk *walk,
     return SPAD_OK;
 }
 
-/* ---- what is missing --------------------------------------------------------------- */
+/* ---- missing parts ----------------------------------------------------------------- */
 
 /* The first bytes of a tile that were never written; false: there are none. Counted from its start.
  */
@@ -364,7 +364,8 @@ static bool shifts_of(const settle_case *s, size_t statement, spad_expr expr, in
 }
 
 /* The dimension along which the output grows or is written further on; false: several. Parts of
- * tiles stay where they are: a parameter that moves the range of an access is no trip count. */
+ * tiles stay where they are: a parameter that moves the range of an access does not count as a trip
+ * count. */
 static bool find_dim(const settle_case *s, drift *d) {
     const spad_kernel *k = s->kernel;
     const spad_kernel_tensor *t = &k->tensors.items[s->tensor];

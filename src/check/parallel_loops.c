@@ -3,7 +3,7 @@
  * Parallel loops: do their iterations depend on each other?
  *
  * `parallel` promises that they do not (as affine_range of NKI does), so a compiler may run
- * them in any order. What is asked here is about tiles, not about places: that a ring makes
+ * them in any order. This is about tiles, not about places: that a ring makes
  * an iteration wait for an older one is no dependence. Two iterations of one run of the loop
  * that touch the same byte of the same tile may both read it, or both add to it with
  * `updates`, since sums can be made in any order. Anything else is a dependence.
@@ -28,10 +28,10 @@
 /* Events between two looks at the time. */
 enum { EVENTS_PER_LOOK = 65536 };
 
-/* What an iteration does to a byte. */
+/* How an iteration touches a byte. */
 enum { READS = 1, ADDS = 2, WRITES = 4 };
 
-/* What bytes have seen. Number 0 is nothing. */
+/* Touches of bytes so far. Number 0: none. */
 typedef struct parallel_touch {
     int64_t iteration;
     int64_t another;   /* iteration, if there are several */
@@ -179,7 +179,7 @@ static spad_status report(scan *l, const spad_walk_event *event, const spad_walk
 
 /* ---- touches ----------------------------------------------------------------------- */
 
-/* What bytes have seen with one touch more. *clash: it does not go with those before. */
+/* Adds a touch to the touches of bytes so far. *clash: it does not go with those before. */
 static parallel_touch combine(const scan *l, const parallel_touch *before, unsigned does,
                               int64_t statement, bool *clash) {
     parallel_touch now = {.does = (uint8_t)does,

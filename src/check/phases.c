@@ -129,7 +129,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
 /* ---- bytes ------------------------------------------------------------------------- */
 
 /* Expectations and deliveries that may come when all have arrived. Where a phase has more than
- * these, some of them are taken to be what is missing at the wrong moment. */
+ * these, some of them are assumed to be missing. */
 enum { LATE_MAX = 12 };
 
 typedef struct late_bytes {
@@ -164,7 +164,7 @@ static int64_t bytes_at_end(const spad__order *o, span phase) {
     return sum;
 }
 
-/* The order of two actions of the run; those of one point come one after another. */
+/* The order of two actions of the run; actions of one point come one after another. */
 static spad_status is_before(spad__order *o, const spad__action *a, const spad__action *b,
                              bool *before, spad_error *error) {
     *before = a < b;

@@ -39,7 +39,7 @@ static const char threads_unknown[] =
     "a sync of threads may be missing: which of them accesses which bytes is not known";
 static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
 
-/* What a cell remembers. Numbers of accesses; -1: none. */
+/* Accesses to a cell so far, by number; -1: none. */
 typedef struct cell {
     int32_t writer;
     int32_t group;  /* newest access of the last group; older ones hang after it in `older` */
@@ -592,7 +592,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
     if (status == SPAD_OK) status = sweep_storages(s, error);
     s->open = true;
     if (status == SPAD_OK) status = sweep_storages(s, error);
-    if (s->late && status == SPAD_OK) return report_warning_only(s, error); /* what was found */
+    if (s->late && status == SPAD_OK) return report_warning_only(s, error); /* so far */
     if (status == SPAD_OK) status = report_unresolved(s, error);
     if (status == SPAD_OK) status = spad__thread_maps_find(&s->maps, s->order, error);
     if (status == SPAD_OK)

@@ -5,7 +5,7 @@
  * The story follows the tiles. Who reads a tile and may meet a write of the same tile reads
  * too early; a write of another tile to those bytes comes too early itself, while the tile is
  * still read. Which of the two came first in the run does not matter for that. So the one that
- * comes too early is the subject of the sentence, and the note says what it has to wait for.
+ * comes too early is the subject of the sentence, and the note says what it must wait for.
  */
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static words words_of_touch(const spad__clash *c, spad__race_touch touch) {
     return w;
 }
 
-/* ---- what is missing --------------------------------------------------------------- */
+/* ---- missing order ----------------------------------------------------------------- */
 
 /* Does an agent bring something to an object? */
 static bool contributes_to(const spad__order *o, int32_t agent, int32_t object) {
@@ -138,7 +138,7 @@ static const char *unit_name(const spad__order *o, const spad__event *event) {
     return spad_kernel_get_unit(o->events.kernel, (size_t)event->unit)->name;
 }
 
-/* Where something that waits for the end of an operation has to stand. */
+/* Where a wait for the end of an operation must stand. */
 static void describe_end(const spad__order *o, const spad__event *event, char *field, size_t size) {
     if (event->unit < 0 || event->kind != SPAD_WALK_OPERATION) {
         snprintf(field, size, "after it");
@@ -184,7 +184,7 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
     }
 }
 
-/* What `late` has to wait for: the end of `early`. */
+/* Names what `late` must wait for: the end of `early`. */
 static void note_missing(const spad__clash *c, spad_finding *finding, spad__race_touch early,
                          spad__race_touch late) {
     const spad__order *o = c->order;
@@ -228,7 +228,7 @@ spad_status spad__find_clash(const spad__clash *c, spad_finding *finding, int32_
     return spad__order_find(c->order, finding, late, early, error);
 }
 
-/* Adds a finding about `late`, which has to come after `early`. verb: what that one does. */
+/* Adds a finding about `late`, which must come after `early`. verb: of `early`. */
 static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__race_touch early,
                              spad__race_touch late, const char *verb, spad_error *error) {
     const spad_kernel *kernel = c->order->events.kernel;

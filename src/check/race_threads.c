@@ -93,7 +93,7 @@ static void add_elected_note(const spad__order *o, spad_finding *finding, int32_
 }
 
 /* Two agents: are the other threads of the first one over, when the elected one of the second
- * begins? Else those of the second begin too early. */
+ * begins? Otherwise threads of the second begin too early. */
 static spad_status report_between(const spad__clash *c, const char *tensor, const char *first,
                                   const char *second, spad_error *error) {
     spad__order *o = c->order;

@@ -11,7 +11,7 @@
  *
  * A wait that nothing ends may have the right count, and an arrival is missing. Then the events
  * are judged without the object: the operation that may then run at the wrong time is the one
- * after which its agent has to arrive.
+ * after which its agent must arrive.
  *
  * Findings about bytes keep their message and place, and get a note.
  */
@@ -90,7 +90,7 @@ static void set_count(const repair *m, int32_t sync, int64_t count) {
     }
 }
 
-/* What arrives at the first element of a declaration, the largest part of it that comes at once,
+/* Arrivals at the first element of a declaration, the largest part of it that comes at once,
  * and the most waits of one agent there. */
 static void count_arrivals(const repair *m, int32_t sync, int64_t *arrivals, int64_t *largest,
                            int64_t *waits) {
@@ -147,7 +147,7 @@ static size_t list_counts(const repair *m, int32_t sync, int64_t given, int64_t 
     return count;
 }
 
-/* The count as it is: that of the first init, where there is one. `place`: where it is written. */
+/* The count as it is: from the first init, if any. `place`: where it is written. */
 static int64_t given_count(const repair *m, int32_t sync, spad_location *place) {
     const spad_kernel_sync *row = spad_kernel_get_sync(m->events->kernel, (size_t)sync);
     *place = row->location;

@@ -127,7 +127,7 @@ spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad
     return status;
 }
 
-/* The start-lane table holds for operands, too, of every engine but those that transfer. */
+/* The start-lane table also holds for operands of all engines, except those that transfer. */
 spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
                                 spad_error *error) {
     const spad_kernel *k = run->kernel;
@@ -150,7 +150,7 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     return spad__add_finding(run, &finding, statement, -1, error);
 }
 
-/* What an engine accesses through the async proxy starts at a multiple that the engine needs. A
+/* An access through the async proxy starts at a multiple that the engine needs. A
  * slot without a place is aligned when it gets one: the access is relative to its start then. */
 spad_status spad__check_proxy(spad__run *run, int64_t statement, const spad_walk_access *access,
                               spad_error *error) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Advice: what is right and could be faster.
+ * Advice: patterns that are right and could be faster.
  *
  * Declarations show tensors that serialise a loop and rings with slots that no tile ever
  * has. The rest is seen in a walk over the first events: which rows a transfer moves, and

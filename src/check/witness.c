@@ -5,7 +5,7 @@
  * Of every agent that the error is about, the last events before it are taken; of every wait among
  * them, what let it go on. All of that comes before the error in the run, and the order of the run
  * is an order in which it may happen. The accesses of a race come last and at the same time:
- * neither has to wait for the other. Of a deadlock the waits that never end come last.
+ * neither must wait for the other. Of a deadlock the waits that never end come last.
  */
 #include "check/actions.h"
 
@@ -19,7 +19,7 @@ enum { EVENTS_BACK = 4, HELP_MAX = 3 };
 
 typedef struct chosen {
     int32_t event;
-    int32_t rank; /* in the run; of what is wrong: after everything else */
+    int32_t rank; /* in the run; of wrong events: after everything else */
     bool wrong;
 } chosen;
 
@@ -189,10 +189,10 @@ static size_t row_of_step(const sketch *s, const spad__event *event) {
     return row;
 }
 
-/* What has no row any more is left out. */
+/* Events that have lost their row are left out. */
 static void number_rows(sketch *s) {
     size_t kept = 0;
-    for (size_t i = s->count; i-- > 0;) { /* what is wrong has the first choice */
+    for (size_t i = s->count; i-- > 0;) { /* wrong events have the first choice */
         const spad__event *event = event_number(s, s->items[i].event);
         if (row_of_step(s, event) < s->row_count || s->row_count == SPAD__WITNESS_ROWS) continue;
         s->rows[s->row_count].agent = event->agent;
@@ -267,12 +267,12 @@ static size_t step_of_event(const sketch *s, int32_t event) {
     return i;
 }
 
-/* What is wrong shares the last column, as far as it is in rows of its own. */
+/* Wrong events share the last column, as far as they are in different rows. */
 static void draw(const sketch *s, spad__witness *w) {
     w->row_count = s->row_count;
     for (size_t i = 0; i < s->row_count; i++) name_witness_row(s, i, w->rows[i]);
     int32_t column = -1;
-    uint32_t taken = 0; /* rows of what is wrong in this column */
+    uint32_t taken = 0; /* rows of wrong events in this column */
     for (size_t i = 0; i < s->count; i++) {
         const uint32_t row = 1u << row_of_step(s, event_number(s, s->items[i].event));
         const bool first = i == 0 || !s->items[i].wrong || !s->items[i - 1].wrong;

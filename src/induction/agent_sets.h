@@ -26,9 +26,9 @@ typedef struct spad__agent_sets {
 
 /* tracked: per tensor, does its content matter (induction.h)? Of the others, which are off chip and
  * only read or only written, writes that meet are found by the races of the shapes that are run
- * (induction_writes.c). What is too large to look at is one set. layout: of the kernel, or NULL.
- * Freed with spad__agent_sets_free, also after a failure. SPAD_ERR_HOST_MEMORY. O(uses x log uses +
- * tensors^2 x slots) */
+ * (induction_writes.c). A kernel that is too large to look at is one set. layout: of the kernel, or
+ * NULL. Freed with spad__agent_sets_free, also after a failure. SPAD_ERR_HOST_MEMORY. O(uses x log
+ * uses + tensors^2 x slots) */
 spad_status spad__agent_sets_find(spad__agent_sets *sets, const spad_kernel *kernel,
                                   const spad_layout *layout, const bool *tracked,
                                   const spad_host *host, spad_error *error);

@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "induction/induction.h"
 
-/* Marks a loop without conditions, which is passed by: its window is all of it. */
+/* Marks a loop without conditions, which is skipped: its window is all of it. */
 enum { NO_CONDITIONS = -1 };
 
-/* What a walk remembers of a comparison: how left - right changes when the parameter grows alone,
+/* Remembered about a comparison: how left - right changes when the parameter grows alone,
  * and when a loop moves on with it, does not depend on where loops stand. */
 typedef struct known_comparison {
     const spad_comparison *of; /* NULL: none */
@@ -22,7 +22,7 @@ typedef struct known_comparison {
     spad__affine change[2];
 } known_comparison;
 
-/* Comparisons that are remembered; those of a kernel are rarely more. */
+/* Comparisons that are remembered; a kernel rarely has more. */
 enum { KNOWN_COMPARISONS = 16 };
 
 typedef struct condition_walk {
@@ -174,7 +174,7 @@ static bool step_if(condition_walk *w, const spad_statement *s) {
     return true;
 }
 
-/* A growing loop is left. A break of another loop is passed by: conditions of iterations that do
+/* A growing loop is left. A break of another loop is ignored: conditions of iterations that do
  * not run do no harm. */
 static void step_break(condition_walk *w, const spad_statement *s) {
     const spad_kernel_loop *loop = spad_kernel_get_loop(w->kernel, (size_t)s->loop);

@@ -232,7 +232,7 @@ bool spad__acts_in_growing_loop(const spad__order *order, const spad__induction 
     return false;
 }
 
-/* Where an agent stands: at the first event of which nothing has happened. One that does something
+/* Where an agent stands: at the first event that has not begun. One that does something
  * in a growing loop (`acts`) must be in it, where its conditions allow it to be repeated. */
 static void put_place(writer *w, int64_t agent, const spad__event *event, bool acts) {
     int64_t loop = -1;
@@ -339,7 +339,7 @@ static void put_under_way(writer *w) {
     }
 }
 
-/* The same for the other threads: they are agents of their own, also beside the clock. */
+/* The same for the other threads: they are agents of their own, also those of the clock. */
 static void put_others(writer *w) {
     const spad__order *o = w->cut->order;
     const int32_t base = o->execution_order.non_elected_base;
@@ -362,7 +362,7 @@ static void put_others(writer *w) {
 
 /* ---- objects ----------------------------------------------------------------------- */
 
-/* What has gone into an object. */
+/* Sums of the actions at an object. */
 typedef struct sums {
     int64_t given; /* signals less takes; contributions, arrivals */
     int64_t bytes; /* expected less delivered */
@@ -428,7 +428,7 @@ static bool drops_in_loop(const writer *w) {
 /* An mbarrier whose lives begin and end in the loop. Between two of them, with nothing that counts
  * for a phase that was left open, it has no state: an init gives it all of its values, and any
  * other use is an error. In the middle of a life its phases would have to be counted from its
- * init: such a cut is no place to repeat from. */
+ * init: a run cannot repeat from such a cut. */
 static void put_lives(writer *w, const sums *s) {
     if (s->lives != 0 || s->given != 0 || s->bytes != 0) make_unique(w);
 }

@@ -24,7 +24,7 @@ typedef struct probe {
     bool noted;     /* what shifts rely on goes into the induction */
 } probe;
 
-/* What moves on: the parameter, the variable of a loop, or both. */
+/* Which values move on: the parameter, the variable of a loop, or both. */
 typedef struct probed_step {
     bool param;
     int64_t loop; /* -1: none */
@@ -76,7 +76,7 @@ static bool require_same(probe *l, spad_amount amount, const char *name) {
     return true;
 }
 
-/* The same for what is no size: other values of the parameter are worth a try. */
+/* The same for amounts that are not sizes: other values of the parameter are worth a try. */
 static bool require_unmoved(probe *l, spad_amount amount, const char *name) {
     if (require_same(l, amount, name)) return true;
     spad__refusal *refusal = &l->induction->refusal;
@@ -102,7 +102,7 @@ static bool probe_tensor(probe *l, size_t number) {
     const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
     const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
     for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
-        int64_t grows; /* what is where before the start would change */
+        int64_t grows; /* places before the start would change */
         if (!shift_of(l, t->blocks.items[i].expr, (probed_step){true, -1}, &grows)) return false;
         if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
     }
@@ -264,7 +264,7 @@ static use use_of(const probe *l, size_t statement, size_t group) {
     return u;
 }
 
-/* What was seen of an index of a tensor, or of the values of a counter: one for all groups. */
+/* Moves seen of an index of a tensor, or of the values of a counter: one for all groups. */
 typedef struct seen {
     bool starts_anew;       /* each run of a growing loop begins where the first did */
     bool carries_on;        /* each run goes on where the one before ended */
@@ -273,7 +273,7 @@ typedef struct seen {
     int64_t beyond;         /* of places outside that move with the parameter */
 } seen;
 
-/* The rows of `shift` or `raise`, and what was seen. */
+/* The rows of `shift` or `raise`, and the moves seen. */
 typedef struct marks {
     bool *known; /* per group and column */
     seen *seen;  /* per column */
@@ -618,7 +618,7 @@ static bool is_never_run(const probe *l, const spad_statement *s) {
     return false;
 }
 
-/* Extents stay at 1 or more; those of tensors with indices have room for them, too. */
+/* Extents stay at 1 or more; extents of indexed tensors also have room for the indices. */
 static bool probe_extents(probe *l) {
     for (size_t i = 0; i < spad_kernel_tensor_count(l->kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, i);

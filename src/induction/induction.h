@@ -20,12 +20,12 @@
 #include "kernel/affine.h"
 #include "spad/experimental/kernel_rows.h"
 
-/* Why a parameter is no trip count; in words: induction_reason.c. */
+/* Why a parameter cannot be a trip count; in words: induction_reason.c. */
 typedef enum spad__refusal_kind {
     SPAD__NOT_REFUSED,
     SPAD__REFUSED_UNEVEN,         /* an expression, or the step itself, does not move evenly */
     SPAD__REFUSED_SIZE,           /* of a tile, a ring, a number of objects changes */
-    SPAD__REFUSED_CHANGES,        /* what is no size: numbers of tiles, the begin of a loop */
+    SPAD__REFUSED_CHANGES,        /* not a size: numbers of tiles, the begin of a loop */
     SPAD__REFUSED_FOLLOWED,       /* another parameter is computed from it */
     SPAD__REFUSED_MORE_INPUT,     /* an input with bytes that others use gets more tiles */
     SPAD__REFUSED_SHORTER,        /* a loop gets shorter */
@@ -43,7 +43,7 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
     SPAD__REFUSED_EXTENT_FALLS, /* to 0 sooner or later */
-    SPAD__REFUSED_TOO_LONG      /* a step beyond what is worth its runs */
+    SPAD__REFUSED_TOO_LONG      /* a step too long to be worth its runs */
 } spad__refusal_kind;
 
 typedef struct spad__refusal {
@@ -99,7 +99,7 @@ typedef struct spad__induction {
 
 enum { SPAD__NO_PARAM = INT32_MAX };
 
-/* What an induction is about, where that is more than a parameter. */
+/* The subject of an induction, where it is more than a parameter. */
 typedef struct spad__induction_request {
     size_t param;
     int64_t step;
@@ -189,7 +189,7 @@ typedef struct spad__window {
     int64_t fixed;
 } spad__window;
 
-/* What walks over conditions may cost: a statement counts as one event, and a comparison, whose
+/* Cost limit of walks over conditions: a statement counts as one event, and a comparison, whose
  * change is computed, as SPAD__COMPARISON_COST more. */
 enum { SPAD__COMPARISON_COST = 4 };
 typedef struct spad__steps {

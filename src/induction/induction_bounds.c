@@ -2,7 +2,7 @@
  *
  * Indices that need no look at how they move: their bounds are inside whatever the trip counts are,
  * as those of `(t * N + n) % S`, `min(i, 8)` and `i % 7 + i % 5`. Other ones leave their tensor at
- * some value, where there is no kernel or a wrong one, unless they move as its extent does
+ * some value, where no kernel exists or it is wrong, unless they move as its extent does
  * (induction.c).
  */
 #include "base/assert.h"

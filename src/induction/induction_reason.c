@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a parameter is no trip count, in words.
+ * Why a parameter cannot be a trip count, in words.
  */
 #include <stdio.h>
 

@@ -25,7 +25,7 @@
  * the other returns, they meet in the first D / |r| windows of the one that moves.
  *
  * Places that move at different rates meet in ever different pairs: `out[100 * i]` and
- * `out[101 * i + 1]` first at iterations 100 and 99. For these there is no proof.
+ * `out[101 * i + 1]` first at iterations 100 and 99. Nothing is proved for these.
  */
 #include "base/checked.h"
 #include "induction/induction.h"
@@ -82,7 +82,7 @@ static void raise_least(spad__induction *induction, int64_t least) {
     induction->least = spad__max(induction->least, spad__min(least, never));
 }
 
-/* What of an index does not move: its value in the first iterations of all loops, without the part
+/* The part of an index that does not move: its value in the first iterations, without the part
  * that comes from the parameter. False: that is not known. */
 static bool still_part(const spad__induction *induction, const spad_kernel *kernel, spad_expr index,
                        const int64_t *begins, int64_t *out, int64_t *shift) {

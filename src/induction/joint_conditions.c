@@ -31,7 +31,7 @@
 /* Trip counts in one condition; more are not worth their combinations. */
 enum { MEMBERS_MAX = 4 };
 
-/* What a trip count moves in one combination. */
+/* The change of a trip count in one combination. */
 typedef struct joint_change {
     size_t number; /* of the trip count */
     int64_t param; /* -1: none */

@@ -2,9 +2,9 @@
  *
  * All shapes of a proof: their runs, and for which values the kernel is right.
  *
- * A shape is right, wrong, or refused: there is no kernel with these values. Where every shape with
+ * A shape is right, wrong, or refused: no kernel exists with these values. Where every shape with
  * a value of a trip count below K is wrong or refused, the proof is for the values from K on. If a
- * shape far away is refused there is no proof.
+ * shape far away is refused, nothing is proved.
  */
 #include "base/assert.h"
 #include "base/checked.h"
@@ -49,7 +49,7 @@ static bool is_beyond(const spad__prover *p, const spad__shape *s) {
     return false;
 }
 
-/* Fills in from which values on it holds, and what is left out above them. */
+/* Finds the least values from which the proof holds, and the exceptions above them. */
 static void find_ranges(spad__prover *p, const uint8_t *results) {
     spad__all_shapes *all = &p->all_shapes;
     for (size_t i = 0; i < p->count; i++) {
@@ -93,7 +93,7 @@ static bool find_right(const spad__prover *p, const uint8_t *results, const int6
     return false;
 }
 
-/* Is there a kernel with some trip counts of a shape so many steps further? */
+/* True if a kernel exists with the trip counts in `moves` increased by `steps` steps. */
 static spad_status has_kernel_at(spad__prover *p, const spad__shape *s, const bool *moves,
                                  int64_t steps, bool *possible, spad_error *error) {
     spad__shape at = *s;
@@ -288,7 +288,7 @@ spad_status spad__shapes_prove(spad__prover *p, spad_error *error) {
     return status;
 }
 
-/* ---- what is reported -------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------- */
 
 /* Does a shape differ from the given one in nothing but values that are not known? Then it is no
  * other one. */

@@ -65,15 +65,15 @@ size_t spad__challenge_trip_counts(spad__challenge_param *out, const spad_kernel
                                    int64_t least);
 
 /* The shapes of a kernel: combinations of such values of `params`, at most SPAD__CHALLENGE_PARAMS;
- * others keep theirs. Empty where nothing changes outside of what was seen. */
+ * others keep theirs. Empty where nothing changes outside of the shapes already checked. */
 spad_status spad__challenge_list(spad__challenge *out, const spad_kernel *kernel,
                                  const spad__challenge_param *params, size_t count,
                                  const spad_host *host, spad_error *error);
 
-/* What the runs gave. */
+/* Results of the runs. */
 typedef struct spad__challenged {
     size_t right;
-    size_t refused;              /* there is no kernel with these values */
+    size_t refused;              /* no kernel exists with these values */
     size_t unknown;              /* a run could not decide */
     size_t skipped;              /* too costly, or time was up */
     bool failed;                 /* one is wrong: the last that was run */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The last test of a proof: shapes at which it would fail first (challenge.h) are run before a
- * claim is made; and where there is no proof, shapes of all trip counts together.
+ * claim is made; without a proof, shapes of all trip counts together are run.
  */
 #include <stdio.h>
 

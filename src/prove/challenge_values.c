@@ -32,7 +32,7 @@ enum {
 /* Values beyond are not worth a run. */
 static const int64_t farthest = INT64_C(1) << 24;
 
-/* What no evaluation gives. */
+/* A value that no evaluation returns. */
 static const int64_t no_outcome = INT64_MIN;
 
 typedef struct shape_decision {
@@ -140,7 +140,7 @@ static void add_operators(shape_decisions *all, const spad_expr_node *nodes, siz
     }
 }
 
-/* Conditions come first, then what is in other expressions. */
+/* Conditions come first, then the decisions of other expressions. */
 static void find_decisions(shape_decisions *all, const spad_kernel *kernel) {
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(kernel, i);

@@ -69,7 +69,7 @@ static spad_status compare_shape(comparison *c, bool *compared, spad_error *erro
         return status;
     }
     if (!changed.failed) return SPAD_OK;
-    c->work = spad__max(c->work, SPAD__CHALLENGE_WORK); /* what is wrong is worth a second run */
+    c->work = spad__max(c->work, SPAD__CHALLENGE_WORK); /* an error is worth a second run */
     status = run_one(c, c->from, &from, error);
     if (status != SPAD_OK || from.failed || from.refused > 0) return status;
     c->out->agrees = false;

@@ -3,11 +3,11 @@
  * Trip counts that depend on each other.
  *
  * In a persistent kernel t * N + n counts the blocks of all tiles: one tile more moves it by N, and
- * one block more by t. The step of T then has to make N * Q_T a multiple of the depth of each ring,
+ * one block more by t. The step of T must then make N * Q_T a multiple of the depth of each ring,
  * for all N. Whether it does depends on the rest of N by that depth only, and all rests
  * are among the values up to the step of N, so the steps are raised until no such value
  * raises them further. Every shape that is run looks at its own induction (shape.c) and
- * is no part of a proof if it finds another step.
+ * does not count for a proof if it finds another step.
  *
  * Why the shapes below n + Q of each are enough: take any T and N. With T beyond its part,
  * the run is one with T - Q_T and one more period of the loop over t, as for one trip count; that
@@ -17,8 +17,8 @@
  * so that what a run leaves in memory is the same for the next one. No index stays where it
  * is outside of the loops (`meets`), so nothing is right by coincidence.
  *
- * What holds for bounds at these values must hold at large ones: the room that an index has changes
- * with T x N, and so at an even rate with each; it is examined at very large values, too.
+ * Bounds that hold at these values must hold at large ones: the room of an index changes
+ * with T x N, and so at an even rate with each; it is also examined at very large values.
  */
 #include "base/assert.h"
 #include "base/checked.h"
@@ -37,8 +37,8 @@ static bool depends(const spad__prover *p) {
     return false;
 }
 
-/* The step of a trip count in a shape, a multiple of `step`; 0: there is no such step, or the step
- * is too long. -1: there is no such kernel. */
+/* The step of a trip count in a shape, a multiple of `step`; 0: no such step exists, or the step
+ * is too long. -1: no such kernel exists. */
 static spad_status step_in_shape(const spad__prover *p, size_t number, int64_t step,
                                  const spad__shape *s, int64_t *out, spad_error *error) {
     spad_kernel *kernel;

@@ -183,7 +183,7 @@ static spad_status try_value(spad__run *run, spad__tries *tries, int64_t value, 
     return status;
 }
 
-/* ---- what is reported -------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------- */
 
 static void describe_values(const spad__run *run, const spad__tries *tries, int64_t value,
                             char *field, size_t size) {

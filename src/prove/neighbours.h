@@ -24,8 +24,8 @@ typedef struct spad__tries {
                       0: no limit */
     bool size;     /* it is the size of a ring or of a tile: the places of the planner do not hold,
                       and smaller values are no special case */
-    int64_t work;  /* events that may be run; what is left */
-    spad_severity severity; /* of what is found */
+    int64_t work;  /* events that may still be run */
+    spad_severity severity; /* of the findings */
     const char *hint;       /* NULL, or what may be the cause of an error, as a note ... */
     int64_t hint_statement; /* ... about this statement */
 } spad__tries;
@@ -33,7 +33,7 @@ typedef struct spad__tries {
 typedef struct spad__tried {
     int64_t right[SPAD__TRIES_MAX]; /* ascending */
     size_t right_count;
-    int64_t refused[SPAD__TRIES_MAX]; /* there is no kernel with them, or no room; ascending */
+    int64_t refused[SPAD__TRIES_MAX]; /* no kernel exists with them, or no room; ascending */
     size_t refused_count;
     bool wrong; /* a value is, and it is reported */
     bool low;   /* a value is, and so are all smaller ones that were tried: not reported */

@@ -142,7 +142,7 @@ static int64_t growing_around(const nest *n, int64_t loop, size_t *count) {
     return found;
 }
 
-/* All outer loops have the same bounds, and those of inner ones are as far apart. */
+/* All outer loops have the same bounds, and all inner ones run equally long. */
 static bool take_outer(nest *n, const spad_kernel_loop *loop) {
     sum end;
     if (has_trip(n, loop->begin.expr) || loop->from != 0) return false;
@@ -354,7 +354,7 @@ static spad_status prove_step(nest *n, int64_t step, bool *proved, spad_error *e
 }
 
 /* Do inner runs repeat themselves in one shape, which has long ones? Otherwise larger values need
- * not be tried. *wrong: it is no use to go on. */
+ * not be tried. *wrong: longer runs cannot help. */
 static spad_status try_cut_iterations(nest *n, bool *repeat, bool *wrong, spad_error *error) {
     spad__prover *p = n->p;
     spad__shape s = {.values = {p->cut->keep + 2 * p->cut->period + 8}};
@@ -396,7 +396,7 @@ static spad_status prove_outer(nest *n, bool *proved, spad_error *error) {
     return status;
 }
 
-/* Forgets what was tried. */
+/* Forgets the attempts. */
 static void leave(spad__prover *p, size_t fixed) {
     p->fixed = fixed;
     p->warned_count = 0;

@@ -64,7 +64,7 @@ static void find_parts(parts *s) {
 
 /* ---- their steps ------------------------------------------------------------------- */
 
-/* The steps of one part; 0: it has none, so there is no proof. *counts: tensors of the part have an
+/* The steps of one part; 0: it has none, so nothing is proved. *counts: tensors of the part have an
  * index that counts. */
 static spad_status find_part_steps(const parts *s, int64_t *steps, bool *counts,
                                    spad_error *error) {
@@ -89,7 +89,7 @@ static bool is_zero_among(const int64_t *steps, size_t count) {
     return false;
 }
 
-/* Puts parts with the same steps together. *fine is false: there is no proof. */
+/* Puts parts with the same steps together. *fine is false: nothing is proved. */
 static spad_status group_parts(parts *s, bool *fine, spad_error *error) {
     for (size_t t = 0; t < s->tensors; t++) s->members[t] = -1;
     for (size_t part = 0; part < s->tensors && *fine; part++) {
@@ -115,7 +115,7 @@ static spad_status group_parts(parts *s, bool *fine, spad_error *error) {
 
 /* ---- their proofs ------------------------------------------------------------------ */
 
-/* What a part adds to what is known of all. */
+/* Adds the result of a part to the result for all parts. */
 static void merge_proof(spad__all_shapes *all, const spad__prover *part) {
     const spad__all_shapes *own = &part->all_shapes;
     for (size_t i = 0; i < part->count; i++) all->from[i] = spad__max(all->from[i], own->from[i]);
@@ -144,7 +144,7 @@ static spad_status prove_part(spad__prover *q, size_t params, bool *fine, spad_e
     return status;
 }
 
-/* What is proved of the parts is known of all. */
+/* The whole kernel takes the proof of its parts. */
 static void take_proof(spad__prover *p, spad__prover *q, const spad__all_shapes *all) {
     spad__trips_free(p);
     memcpy(p->trips, q->trips, sizeof p->trips);

@@ -37,10 +37,10 @@
 #include "check/outputs.h"
 #include "prove/prover.h"
 
-/* What a proof may cost: events, those of kernels with an order count more. As much as the given
- * shape twice, at least and at most this (the most where a parameter may have any value: without a
- * proof nothing is known); and before that one for trip counts that depend on each other. About 7
- * million take a second. */
+/* Cost limit of a proof in events; events of kernels with an order count more. Twice the cost of
+ * the given shape, within these bounds (the upper one where a parameter may have any value: without
+ * a proof nothing is known). A proof for trip counts that depend on each other comes before, with a
+ * limit of its own. About 7 million events take a second. */
 enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
@@ -50,7 +50,7 @@ enum { GIVEN_MAX = 64, GIVEN_SHORT = 8192, GIVEN_EVENTS = 1000000 };
 /* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
 enum { MORE_MAX = 64 };
 
-/* Is there a parameter without a proof for which there is no verdict? */
+/* True if a parameter may have any value, so that the kernel needs a proof. */
 static bool has_open_param(const spad_kernel *kernel) {
     for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
         if (spad_kernel_get_param(kernel, i)->any) return true;
@@ -78,7 +78,7 @@ static void set_verdict(spad__prover *p, spad_verdict verdict, const char *reaso
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
-/* What is not known, and what was seen with other values. */
+/* Reports the gap, and errors seen with other values. */
 static spad_status set_unknown(spad__prover *p, const char *gap, spad_error *error) {
     const spad__all_shapes *all = &p->all_shapes;
     char reason[SPAD_MESSAGE_MAX * 2];
@@ -116,7 +116,7 @@ static void format_names(const spad__prover *p, char *field, size_t size) {
     }
 }
 
-/* What is not in the proof: values that are wrong, or have no kernel. */
+/* Exceptions of the proof: values that are wrong, or have no kernel. */
 static void format_exceptions(const spad__prover *p, char *field, size_t size) {
     const spad__all_shapes *all = &p->all_shapes;
     char values[SPAD_MESSAGE_MAX / 4];
@@ -337,7 +337,7 @@ static spad_status is_shape_settled(spad__prover *p, const spad__shape *s, bool 
 }
 
 /* The shape that represents the given one and is right; its warnings are reported. One that is a
- * little larger can be needed to see what is missing of outputs. */
+ * little larger may be needed to see missing outputs. */
 static spad_status run_right(spad__prover *p, spad__shape *s, spad_error *error) {
     bool settled = false;
     for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
@@ -471,7 +471,7 @@ static int64_t find_unproved(const spad__prover *p) {
     return -1;
 }
 
-/* Where a value is not known, what is proved for one value is not proved, and what is wrong for
+/* Where a value is not known, a proof for one value is not enough, and an error for
  * another one is wrong. */
 static void weaken_verdict(spad__prover *p) {
     spad_check *check = p->run->check;
@@ -509,7 +509,7 @@ static spad_status start_again(spad__prover *p, spad_error *error) {
 }
 
 /* A proof for trip counts that depend on each other, if it is not too much work. *proved is false:
- * it has to be tried with each of them alone. */
+ * each of them is then tried alone. */
 static spad_status prove_jointly(spad__prover *p, bool *proved, spad_error *error) {
     const size_t count = p->count;
     *proved = false;
@@ -534,7 +534,7 @@ static bool has_long_step(const spad__prover *p) {
 }
 
 /* Trip counts with a long step whose shapes, at least three steps of them, would be too much work
- * are left out at once; unless the given value is so large that a smaller one has to represent
+ * are left out at once; unless the given value is so large that a smaller one must represent
  * it. */
 static spad_status drop_long_steps(spad__prover *p, spad_error *error) {
     for (size_t i = p->count; i-- > 0;) {
@@ -578,7 +578,7 @@ static spad_status find_proof(spad__prover *p, spad_error *error) {
     return status;
 }
 
-/* The search for a proof gets half of the time: the given shape is checked, too. */
+/* The search for a proof gets half of the time: the rest is for the given shape. */
 static spad_status find_proof_in_time(spad__prover *p, spad_error *error) {
     spad__limit *whole = p->run->limit;
     spad__limit part = *whole;
@@ -592,8 +592,8 @@ static spad_status find_proof_in_time(spad__prover *p, spad_error *error) {
     return status;
 }
 
-/* A verdict that is weaker than it would be with more time says so. What else it says comes after
- * that: a reason that is long is cut at its end. */
+/* A verdict that is weaker than it would be with more time says so. The rest of the reason comes
+ * after that: a reason that is long is cut at its end. */
 static void name_time(spad__prover *p) {
     spad_check *check = p->run->check;
     char reason[SPAD__REASON_MAX * 2];

@@ -2,15 +2,15 @@
  *
  * A proof for all trip counts from the inside: prove.c says what it is, trip_counts.c finds the
  * trip counts, joint_trips.c those that depend on each other, shape.c runs one shape,
- * per_tensor.c proves tensors one by one, unproved_sizes.c tries values of what is not proved,
- * challenge_claim.c runs the shapes at which a claim would fail first.
+ * per_tensor.c proves tensors one by one, unproved_sizes.c tries values of parameters without a
+ * proof, challenge_claim.c runs the shapes at which a claim would fail first.
  */
 #ifndef SPAD_PROVE_PROVER_H
 #define SPAD_PROVE_PROVER_H
 
 #include "induction/recurrence.h"
 
-/* Shapes that a proof may have beside the given shape itself. */
+/* Shapes that a proof may have, apart from the given shape. */
 enum { SPAD__SHAPES_MAX = 4096 };
 
 /* Shapes without a kernel that are named. */
@@ -59,7 +59,7 @@ typedef enum spad__outcome {
     SPAD__NOT_ALL
 } spad__outcome;
 
-/* What the runs of all shapes gave. */
+/* Results of the runs of all shapes. */
 typedef struct spad__all_shapes {
     spad__outcome outcome;
     int64_t from[SPAD__TRIPS_MAX];          /* per trip count: no smaller value is right */
@@ -70,7 +70,7 @@ typedef struct spad__all_shapes {
     char message[SPAD_MESSAGE_MAX];         /* of the first that is wrong */
     spad__shape refused[SPAD__REFUSED_MAX]; /* not below `from` */
     size_t refused_count;                   /* of all */
-    bool refused_on;                        /* larger ones may be, too */
+    bool refused_on;                        /* larger ones may also be */
 } spad__all_shapes;
 
 /* A warning that a shape has: it counts if the given one has not. */
@@ -87,7 +87,7 @@ typedef struct spad__cut_iterations {
     int64_t period;
 } spad__cut_iterations;
 
-/* What a proof may cost, in the measure of `work`, for trip counts that depend on each other, or on
+/* Cost limit of a proof, in the measure of `work`, for trip counts that depend on each other, or on
  * themselves. */
 enum { SPAD__JOINT_WORK_MAX = 16000000 };
 
@@ -100,7 +100,7 @@ typedef struct spad__prover {
     spad_host host;
     spad__trip trips[SPAD__TRIPS_MAX];
     size_t count;
-    const bool *part; /* per tensor: what is proved is about it; NULL: about all */
+    const bool *part; /* per tensor: the proof covers it; NULL: it covers all */
     bool long_step; /* of a trip count, or of a parameter that is not a trip count because of it */
     bool joint;     /* steps depend on other trip counts: each shape looks at its own induction */
     const spad__cut_iterations *cut;      /* NULL: nothing is cut */
@@ -115,13 +115,13 @@ typedef struct spad__prover {
     bool unwatched;                       /* it is known that runs repeat themselves */
     const spad__trip *asked; /* shapes are run to see whether this one repeats itself; NULL: none */
     bool unsettled;          /* small shapes do not show what the given one leaves out */
-    bool all;                /* shapes are run for all of them: warnings count, too */
+    bool all;                /* shapes are run for all of them: warnings count as well */
     spad__warned warned[SPAD__WARNED_MAX];
     size_t warned_count;
     char refusal[SPAD_MESSAGE_MAX]; /* why the last shape that has no kernel has none */
     spad__all_shapes all_shapes;
     bool done;       /* all shapes were run */
-    bool in_parts;   /* those of parts, or with runs that are cut: none was run as it is */
+    bool in_parts;   /* with parts of the tensors, or cut runs: no shape was run as it is */
     bool proved;     /* for all values of the trip counts that are left */
     int64_t *values; /* per loop: scratch */
 } spad__prover;
@@ -144,7 +144,7 @@ void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, 
 spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *kernel,
                             spad_check *check, const char *about, spad_error *error);
 
-/* What a run of a kernel costs at most, in the measure of `work`. */
+/* Upper bound of the cost of a run, in the measure of `work`. */
 int64_t spad__shape_work(const spad_kernel *kernel);
 
 /* The gap of a shape that would be too much work. */
@@ -172,7 +172,7 @@ spad_status spad__prove_per_tensor(spad__prover *p, bool *proved, spad_error *er
 
 /* A proof for the one trip count that is left, where its loops are inside of each other
  * (nested_induction.c). *proved is true: it is no longer left, and all_shapes says for which values
- * it holds; its induction is that of a kernel with shorter runs. */
+ * it holds; its induction belongs to a kernel with shorter runs. */
 spad_status spad__prove_nested(spad__prover *p, bool *proved, spad_error *error);
 
 /* Challenges the claim that the kernel is right from all_shapes.from on (challenge_claim.c). A
@@ -223,7 +223,7 @@ spad_status spad__trips_join(spad__prover *p, bool *joint, spad_error *error);
 
 /* ---- values without a proof -------------------------------------------------------- */
 
-/* Tries other values of what is not proved; fills in `why`. */
+/* Tries other values of parameters without a proof; fills in `why`. */
 spad_status spad__try_left(spad__prover *p, spad_error *error);
 
 /* The same for the trip counts of a proof that failed, after the reason of the verdict: each of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One shape of a kernel in a proof: the kernel with its values, its run, what is watched.
+ * One shape of a kernel in a proof: the kernel with its values, its run, and its watches.
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ const char spad__too_much_work[] = "all trip counts would take too many events";
 /* Work of an event of a kernel whose order is examined. */
 enum { WORK_OF_ORDER = 8 };
 
-/* What the shape does when a trip count grows, where that depends on the others. */
+/* Takes the induction of this shape, where it depends on the other trip counts. */
 static spad_status use_own_induction(const spad__prover *p, spad__watch *watch,
                                      const spad_kernel *kernel, spad_error *error) {
     const spad_status status = spad__induction_init(&watch->own, kernel, watch->induction->param,
@@ -31,7 +31,7 @@ static bool is_usable(const spad__prover *p, const spad__watch *watch, size_t nu
            watch->induction->step == p->trips[number].induction.step;
 }
 
-/* What looking at the conditions of a shape may cost: it counts as work. */
+/* Step budget for the conditions of a shape; steps count as work. */
 static spad__steps steps_for_windows(const spad__prover *p) {
     const int64_t limit = p->run->options->event_limit;
     const int64_t left = spad__max(p->work_most - p->work, 0);
@@ -99,7 +99,7 @@ static spad_status join_windows(spad__prover *p, const spad__shape *s, spad__wat
     for (size_t i = 0; i < watches->count; i++) {
         const spad__watch *watch = &watches->items[i];
         if (i < p->count && !stands_for_larger(p, s, i)) continue;
-        if (watch->failed) return SPAD_OK; /* it is no part of a proof */
+        if (watch->failed) return SPAD_OK; /* it does not count for a proof */
         all[count++] = (spad__growing){watch->induction, watch->windows, watch->ended};
     }
     if (count < 2 || !spad__windows_need_join(all, count, kernel)) return SPAD_OK;
@@ -216,7 +216,7 @@ spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *
                      .limit = p->run->limit};
     const int64_t before = check->counts.events;
     const bool unwatched = p->unwatched;
-    p->unwatched = unwatched || run.shown; /* what is shown is no part of a proof */
+    p->unwatched = unwatched || run.shown; /* the shown run does not count for a proof */
     spad_status status = prepare_watches(p, s, &watches, kernel, error);
     p->unwatched = unwatched;
     if (status == SPAD_OK && !is_answered(p, &watches)) status = run_passes(&run, error);

@@ -100,7 +100,7 @@ void spad__trips_part(spad__prover *p) {
 }
 
 /* Does a run with this value of one trip count, and these or small ones of the others, repeat
- * itself? others: 0 means small. *none: there is no kernel, so that there is nothing to show. */
+ * itself? others: 0 means small. *none: no kernel exists, so nothing needs to repeat. */
 static spad_status try_repeat_at(spad__prover *p, size_t number, int64_t value, int64_t others,
                                  bool *repeats, bool *none, spad_error *error) {
     spad__shape s = {.possible = false};
@@ -164,7 +164,7 @@ static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad
     return status;
 }
 
-/* Where the rest of a trip count by its step decides something, each rest has to repeat itself. */
+/* Where the rest of a trip count by its step decides something, each rest must repeat itself. */
 static spad_status repeat_all_rests(spad__prover *p, size_t number, bool *found,
                                     spad_error *error) {
     spad__trip *t = &p->trips[number];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trip counts without a proof: some of their values are tried. And sizes, of which there is never a
- * proof: those that the options name, and one that a number in the text may stand for. "kk == 3"
+ * Trip counts without a proof: some of their values are tried. Sizes are never proved
+ * either: those that the options name, and one that a number in the text may stand for. "kk == 3"
  * is right with R = 4 only, if the last iteration of `for kk in 0..R` is meant.
  */
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "prove/neighbours.h"
 #include "prove/prover.h"
 
-/* What it may cost: events, as a multiple of those of the given shape, and at least so many; and a
- * small value for other trip counts of a large shape. */
+/* Cost limit in events: a multiple of the given shape's, and a least and a most number; and a small
+ * value for other trip counts of a large shape. */
 enum { TRIES_TIMES = 4, TRIES_LEAST = 20000, TRIES_MOST = 2000000, TRIES_SMALL = 4 };
 
 /* The same for all values from 0 on. */
@@ -53,7 +53,8 @@ static size_t choose_others_of(const spad__prover *p, const char *name, spad_def
     return count;
 }
 
-/* What is wrong for a value that the kernel may have is an error, unless other values were changed.
+/* An error with a value that the kernel may have is reported as one, unless other values were
+ * changed.
  */
 static spad_severity severity_of_tries(const spad_kernel_param *param, size_t other_count) {
     return param->any && other_count == 0 ? SPAD_SEVERITY_ERROR : SPAD_SEVERITY_WARNING;
@@ -85,7 +86,7 @@ typedef struct value_row {
     int64_t last; /* below first: none */
 } value_row;
 
-/* "; N = 1, 2 are right, too": what is known about a parameter without a proof. Returns the length.
+/* "; N = 1, 2 are right, too": results for a parameter without a proof. Returns the length.
  */
 static size_t describe_tried(const char *name, const spad__tried *tried, const value_row *row,
                              char *field, size_t size, size_t used) {
@@ -192,7 +193,7 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
     return challenge_left(p, error);
 }
 
-/* What is known about other values, after the reason of the verdict; in front of it what is wrong.
+/* Adds results for other values after the reason of the verdict, errors in front of it.
  */
 static void add_to_reason(spad__prover *p, const spad_kernel_param *param,
                           const spad__tried *tried) {
@@ -214,7 +215,7 @@ static void add_to_reason(spad__prover *p, const spad_kernel_param *param,
 
 /* ---- trip counts of a proof that failed ------------------------------------------------ */
 
-/* All of them together; what is wrong comes in front of the reason of the verdict. */
+/* All of them together; errors come in front of the reason of the verdict. */
 static spad_status challenge_reason(spad__prover *p, spad_error *error) {
     char *reason = p->run->check->reason;
     char found[SPAD_MESSAGE_MAX * 2];
@@ -287,8 +288,7 @@ static bool compares(const spad_kernel *kernel, const spad_statement *s, size_t 
     return false;
 }
 
-/* Is the number in the index, or the amount, of objects of which there are as many as the parameter
- * says? */
+/* True if the number is in the index, or the amount, of objects that the parameter counts. */
 static bool counts_objects(const spad_kernel *kernel, const spad_statement *s, size_t param,
                            int64_t number) {
     const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
@@ -383,9 +383,9 @@ spad_status spad__try_sizes(spad__prover *p, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- what is left out ------------------------------------------------------------------ */
+/* ---- parameters in no claim -------------------------------------------------------- */
 
-/* Is it in an expression? The first one that has it is that of its declaration. */
+/* Is it in an expression? The first one that has it is its declaration. */
 static bool is_param_used(const spad_kernel *kernel, size_t param) {
     int uses = 0;
     for (size_t i = 1; i < kernel->exprs.count && uses < 2; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A check: its parts one after another, and what came of them.
+ * Runs the check passes in order and collects their results.
  */
 #include "check/passes.h"
 
@@ -35,7 +35,7 @@ void spad__verdict_text(char *text, size_t size, spad_verdict verdict, const cha
 
 /* ---- the whole check --------------------------------------------------------------- */
 
-/* Are the names those of parameters? */
+/* True if all names are parameters. */
 static spad_status check_vary(const spad_kernel *kernel, const spad_check_options *options,
                               spad_error *error) {
     for (size_t v = 0; v < options->vary_count; v++) {
@@ -63,7 +63,7 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
     return SPAD_OK;
 }
 
-/* A proof is about the executions of the kernel: those of its program may be more. */
+/* A proof is about the executions of the kernel; its program may have more. */
 static void say_assumption(spad_check *check, const spad_kernel *kernel) {
     char reason[SPAD__REASON_MAX * 2];
     const char *assumption = spad_kernel_get_assumption(kernel);

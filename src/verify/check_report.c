@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a check found, in words, as JSON, and as SARIF (Static Analysis Results
+ * Results of a check in words, as JSON, and as SARIF (Static Analysis Results
  * Interchange Format 2.1.0, an OASIS standard).
  */
 #include "base/diagnostics.h"
@@ -99,7 +99,7 @@ static void write_count(spad__out *out, const char *before, int64_t count, const
     spad__out_format(out, "%s%lld %s", before, (long long)count, count == 1 ? one : many);
 }
 
-/* A text that cannot be read has no kernel, and its file is that of its first fault. */
+/* A text that cannot be read has no kernel; its file is taken from its first fault. */
 static const char *file_of(const spad_check *check) {
     return check->found.count > 0 ? check->found.items[0].finding.file : NULL;
 }
@@ -323,7 +323,7 @@ static void sarif_rules(spad__json *json, const bool *used) {
     spad__json_close(json, ']');
 }
 
-/* A URI of a path: what is not plain is written as %XX (RFC 3986). */
+/* A URI of a path: characters that are not plain are written as %XX (RFC 3986). */
 static void sarif_uri(spad__json *json, const char *path) {
     static const char digits[] = "0123456789ABCDEF";
     char uri[SPAD_NAME_FACT_MAX * 2 * 3 + 1];

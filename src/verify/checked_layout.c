@@ -6,13 +6,13 @@
  * tensors (tensor_order.c) proposes another layout, and a check of that layout judges: it looks at
  * bytes, so tensors that share bytes and are not ordered are a race, at this shape or at another
  * trip count. The proposal is taken if its check is a proof, and proves as much as a check of the
- * layout from the text would: an unknown verdict is no reason to share bytes. A layout in which
+ * layout from the text would: bytes are not shared on an unknown verdict. A layout in which
  * nothing is shared needs no check.
  *
- * The order is that of one shape, in which many rounds of a loop may order what one round does
+ * The order belongs to one shape, in which many rounds of a loop may order what one round does
  * not. If the layout from the text is proved for all trip counts and the proposal is not, a second
  * one has the pairs alone that are also ordered where trip counts are 0 and 1. A shape that is too
- * long for an order has that of fewer rounds.
+ * long for an order has the order of fewer rounds.
  *
  * Mbarriers have bytes of their own in all of these. Where a layout with some of them over tiles,
  * before an init or after an invalidate, may be lower, the order proposes that too. It is taken if
@@ -48,8 +48,8 @@ typedef struct proposal {
     spad_check *check;   /* of `shared`, or NULL */
     spad_check *plain_check;
     bool in_doubt; /* the kernel has errors, shared or not */
-    bool shorter;  /* the order is that of fewer rounds */
-    bool narrowed; /* it has only pairs that few rounds order, too */
+    bool shorter;  /* the order has fewer rounds */
+    bool narrowed; /* it has only pairs that few rounds also order */
     bool too_weak; /* the proposal is proved for less than the layout from the text */
 } proposal;
 
@@ -121,7 +121,7 @@ static spad_status order_with(proposal *p, const spad_define *defines, size_t co
     return status;
 }
 
-/* Takes away what is not ordered with other values. *taken: pairs. */
+/* Takes away pairs that are not ordered with other values. *taken: their number. */
 static spad_status narrow_by(proposal *p, const spad_define *defines, size_t count, size_t *taken,
                              spad_error *error) {
     spad_tensor_order *order;
@@ -184,7 +184,7 @@ static spad_status check_plain(proposal *p, spad_error *error) {
     return p->plain_check != NULL ? SPAD_OK : check_with(p, &p->plain_check, p->plain, error);
 }
 
-/* What a check says of a layout, the least first. */
+/* The result of a check with a layout, the weakest first. */
 typedef enum proof_strength { HAS_ERRORS, NOT_PROVED, PROVED_SHAPE, PROVED_ALL } proof_strength;
 
 static proof_strength strength_of(const spad_check *check) {
@@ -268,7 +268,7 @@ static void drop_proposal(proposal *p) {
     p->check = NULL;
 }
 
-/* Has it places by the order, or those of the first instance, which has? */
+/* True if its places come from the order, directly or from the first instance. */
 static bool rests_on_order(const spad_layout *layout, const spad__layout_space *space) {
     const spad__layout_space *first = spad__layout_first_instance(layout, space->row.space);
     return space->ordered || (first != NULL && first->ordered);
@@ -335,7 +335,7 @@ static spad_status propose_again(proposal *p, spad_error *error) {
     return status == SPAD_OK && pairs > 0 ? propose(p, error) : status;
 }
 
-/* The first one still says what is certain. */
+/* The first one still holds. */
 static spad_status try_few_iterations(proposal *p, bool *taken, spad_error *error) {
     p->first = p->shared;
     p->shared = NULL;

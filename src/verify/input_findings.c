@@ -11,7 +11,7 @@
 #include "kernel/kernel.h"
 #include "verify/verify.h"
 
-/* Adds an error, at its place in the order. The verdict is wrong then, with what was known. */
+/* Adds an error, at its place in the order. The verdict becomes wrong, and known findings stay. */
 static spad_status add(spad_check *check, const spad_finding *finding, int64_t statement,
                        spad_error *error) {
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);

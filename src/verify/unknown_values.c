@@ -6,7 +6,7 @@
  * its values. Ways beyond a limit are not run, and then nothing is proved. Values that no
  * expression has stay as they are.
  *
- * Cost: that of one check per way.
+ * Cost: one check per way.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ typedef struct ways {
     spad_kernel *kernel; /* our own, to give values to */
     int64_t number;      /* of the one that is run, from 0 */
     spad_verdict weakest;
-    bool open;    /* one of them is unknown: the reason is kept */
-    bool differs; /* one has another reason than the given one, which is kept, too */
+    bool open;                    /* one of them is unknown: the reason is kept */
+    bool differs;                 /* one has another reason than the given one; both are kept */
     char given[SPAD_MESSAGE_MAX]; /* the reason of the given one */
 } ways;
 
@@ -76,7 +76,7 @@ static void describe_unknowns(const spad_kernel *kernel, char *field, size_t siz
 
 /* ---- one way ----------------------------------------------------------------------- */
 
-/* What a way found goes to the check in place of what is there. */
+/* The findings of a way replace those of the check. */
 static void adopt_findings(ways *w, spad_check *found) {
     spad_check *check = w->run->check;
     const spad_check_counts counts = check->counts;
@@ -113,13 +113,13 @@ static void take_verdict(ways *w, const spad_check *found) {
         const bool weaker = found->verdict == SPAD_VERDICT_PROVED_SHAPE;
         if (weaker) w->weakest = SPAD_VERDICT_PROVED_SHAPE;
         if (w->open || w->differs || strcmp(found->reason, w->given) == 0) return;
-        w->differs = true; /* what is said of the given values does not hold for these */
+        w->differs = true; /* the reason of the given values does not hold for these */
         snprintf(reason, sizeof reason, "%s; with %s: %s", w->given, values, found->reason);
         spad__copy_cut(check->reason, sizeof check->reason, reason);
     }
 }
 
-/* What another way warns of, with its values. */
+/* Adds the warnings of another way, with its values. */
 static spad_status add_warnings(ways *w, const spad_check *found, spad_error *error) {
     char values[SPAD_MESSAGE_MAX / 2];
     char text[SPAD_MESSAGE_MAX * 2];

@@ -172,7 +172,7 @@ static bool turn_of(const replay *r, int32_t point, turn *out) {
 
 /* Turns by their clock, and those of one clock in the order of the run: sorted by counting.
  * next: one number per point, and two more, which are 0. O(points) */
-static size_t list_turns(const replay *r, turn *turns, size_t *next) {
+static size_t list_turns(const replay *r, turn *turns, int32_t *next) {
     const spad__executor *executor = &r->order->executor;
     turn one;
     size_t count = 0;
@@ -207,6 +207,7 @@ static spad_status read_outputs(replay *r, spad_error *error) {
         .agent = SPAD_WALK_ALL, .layout = r->run->options->layout, .host = &r->run->check->host};
     spad_walk *walk;
     const spad_walk_event *event = NULL;
+    if (!spad__liveness_has_outputs(r->live)) return SPAD_OK;
     spad_status status = spad__walk_create(&walk, r->run->kernel, &options, error);
     while (status == SPAD_OK && (event == NULL || event->kind != SPAD_WALK_END)) {
         status = spad_walk_next(&event, walk, error);
@@ -252,7 +253,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, clock_choice 
     r.cut.clock = order->execution_order.clocks[chain];
     int64_t *tables = spad__new_array(host, loops, 4 * sizeof *tables);
     turn *list = spad__new_array(host, turns, sizeof *list);
-    size_t *next = spad__new_array(host, points, sizeof *next);
+    int32_t *next = spad__new_array(host, points, sizeof *next);
     const bool fine = tables != NULL && list != NULL && next != NULL;
     status = fine ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK)

@@ -642,6 +642,13 @@ static spad_status update_watches(spad__run *run, const spad__liveness *live, co
     }
 }
 
+bool spad__liveness_has_outputs(const spad__liveness *live) {
+    for (size_t i = 0; i < live->kernel->tensors.count; i++) {
+        if (live->tensors[i].written != NULL) return true;
+    }
+    return false;
+}
+
 spad_status spad__liveness_outputs(spad__liveness *live, const spad_walk *walk, spad_error *error) {
     const spad_kernel *k = live->kernel;
     spad_status status = SPAD_OK;

@@ -136,6 +136,9 @@ static inline int64_t spad__liveness_birth(const spad__liveness *live,
     return births[spad__home_tile(&live->kernel->tensors.items[access->tensor], access->tile)];
 }
 
+/* False: spad__liveness_outputs has nothing to read. */
+bool spad__liveness_has_outputs(const spad__liveness *live);
+
 /* Outputs are read when the kernel is over; `walk` stands at the end. */
 spad_status spad__liveness_outputs(spad__liveness *live, const spad_walk *walk, spad_error *error);
 

@@ -126,12 +126,50 @@ static void claims_that_stay(void **state) {
                   "for all T >= 1 and all N >= 1; other values of S were not tried");
 }
 
+/* ---- costs ------------------------------------------------------------------------ */
+
+/* Index t * N + n makes the trip counts depend on each other; the condition stays as it is while
+ * one of them grows. */
+#define PERSISTENT(last)                                                                           \
+    "kernel k on sm_90\n" PARAMS "counter full\ncounter empty = 2\n"                               \
+    "tensor x : shared u8 [2] (8)\ntensor p : shared u8 (8)\ntensor q : shared u8 (8)\n"           \
+    "agent a " LOOPS(                                                                              \
+        "take empty\nsimt w writes x[(t * N + n) % 2]\nsignal full") "agent b {\nsimt first "      \
+                                                                     "writes p\nsimt first reads " \
+                                                                     "p\nfor t in 0..T { for n "   \
+                                                                     "in 0..N {\n"                 \
+                                                                     "take full\nsimt r reads "    \
+                                                                     "x[(t * N + n) % 2]\nsignal " \
+                                                                     "empty\n"                     \
+                                                                     "if n < 12 or t < 15 { simt " \
+                                                                     "u updates p }\n" last        \
+                                                                     "} }\n}\n"
+
+/* Conditions show that a proof for both fails, before its hundreds of shapes are run. */
+static void conditions_end_a_proof_early(void **state) {
+    (void)state;
+    const answer a = ask(PERSISTENT(""), NULL, 0, NULL);
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_non_null(strstr(a.reason, "for all T; N is fixed at 4: how far T moves an index"));
+    assert_true(a.counts.runs < 200);
+}
+
+/* The given shape is wrong: it is the only one that is run. */
+static void wrong_shapes_need_no_proof(void **state) {
+    (void)state;
+    const answer a = ask(PERSISTENT("simt z reads q\n"), NULL, 0, NULL);
+    assert_int_equal(a.verdict, SPAD_VERDICT_WRONG);
+    assert_int_equal(a.counts.runs, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_claim_beyond_a_joint_threshold),
         cmocka_unit_test(large_shapes),
         cmocka_unit_test(both_ends_of_one_loop),
         cmocka_unit_test(claims_that_stay),
+        cmocka_unit_test(conditions_end_a_proof_early),
+        cmocka_unit_test(wrong_shapes_need_no_proof),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

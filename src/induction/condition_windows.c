@@ -45,7 +45,7 @@ typedef struct condition_walk {
 typedef enum window_change { PARAM_GROWS, LOOP_MOVES, BOTH_CHANGE } window_change;
 
 /* The comparison with its value at this step of the walk. */
-static known_comparison *look_up(condition_walk *w, const spad_comparison *c) {
+static known_comparison *look_up_comparison(condition_walk *w, const spad_comparison *c) {
     known_comparison *k = &w->known[(uintptr_t)c / sizeof *c % KNOWN_COMPARISONS];
     if (k->of == c && k->step == w->step) return k;
     if (k->of != c) *k = (known_comparison){.of = c};
@@ -56,7 +56,7 @@ static known_comparison *look_up(condition_walk *w, const spad_comparison *c) {
 }
 
 /* Finds how left - right changes when the parameter grows, and the loop (-1: none) moves on. */
-static void find_change(const condition_walk *w, known_comparison *k, int64_t loop) {
+static void find_comparison_change(const condition_walk *w, known_comparison *k, int64_t loop) {
     const bool with_loop = loop >= 0;
     spad__affine *change = &k->change[with_loop];
     spad__affine right;
@@ -71,10 +71,10 @@ static void find_change(const condition_walk *w, known_comparison *k, int64_t lo
  * False: it does not move evenly. */
 static bool comparison_keeps_answer(condition_walk *w, const spad_comparison *c, int64_t loop,
                                     bool *stays, bool *holds) {
-    known_comparison *k = look_up(w, c);
+    known_comparison *k = look_up_comparison(w, c);
     const bool with_loop = loop >= 0; /* always the growing loop around the statement */
     int64_t change;
-    if (!k->looked[with_loop]) find_change(w, k, loop);
+    if (!k->looked[with_loop]) find_comparison_change(w, k, loop);
     if (!k->even[with_loop] || !k->evaluated ||
         !spad__affine_value(&k->change[with_loop], w->values, &change)) {
         return false;

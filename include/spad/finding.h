@@ -159,10 +159,13 @@ typedef enum spad_finding_code {
 /** Bytes of the text of a place, with the NUL. */
 #define SPAD_PLACE_MAX 192
 
+/** Bytes of the name of a file of a program, with the NUL. */
+#define SPAD_PROGRAM_FILE_MAX 256
+
 /** A line of the program that the input was compiled from, where that is what its user wrote: a
  *  kernel from PTX has lines of CUDA C++. */
 typedef struct spad_program_line {
-    char file[SPAD_NAME_FACT_MAX * 2]; /**< "": none is known, or the input is the program */
+    char file[SPAD_PROGRAM_FILE_MAX]; /**< "": none is known, or the input is the program */
     int32_t line;
     int32_t column;                 /**< 0: not known */
     char code[SPAD_PLACE_MAX];      /**< its text; "": not known */

@@ -326,7 +326,7 @@ static void sarif_rules(spad__json *json, const bool *used) {
 /* A URI of a path: characters that are not plain are written as %XX (RFC 3986). */
 static void sarif_uri(spad__json *json, const char *path) {
     static const char digits[] = "0123456789ABCDEF";
-    char uri[SPAD_NAME_FACT_MAX * 2 * 3 + 1];
+    char uri[SPAD_PROGRAM_FILE_MAX * 3 + 1];
     size_t used = 0;
     for (const char *c = path; *c != '\0' && used + 3 < sizeof uri; c++) {
         const unsigned char byte = (unsigned char)*c;

@@ -8,7 +8,7 @@
  *       the seeds. --peer runs a command in the same run, with {file} and
  *       {capacity} replaced, and prints the ratio of the times. Times are those of the
  *       processor, not of the clock, so that other work on the machine counts less.
- *   plan --packings [--timeout S]      perfect packings of 20 to 500 buffers
+ *   plan --packings [--timeout S]      perfect packings of 20 to 1000 buffers
  *   plan --scale [COUNT] [--shape-seed N]   shapes of 10^3 to COUNT (10^6) buffers, by the clock
  *   plan --small                       kernels of 10 to 100 buffers, beside first fit
  *   plan --count FILE                  one solve with a node limit and no clock, for
@@ -228,7 +228,7 @@ static void bench_folder(const settings *s, const char *folder) {
 static void bench_packings(const settings *s) {
     printf("%-8s %6s %14s %14s %-10s %9s %9s\n", "packing", "seed", "optimum", "height", "verdict",
            "nodes", "ms");
-    static const int32_t counts[] = {20, 50, 100, 200, 300, 500};
+    static const int32_t counts[] = {20, 50, 100, 200, 300, 500, 1000};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             spad_plan *plan = new_plan();

@@ -60,6 +60,22 @@ static void large_perfect_packings_are_found(void **state) {
     }
 }
 
+/* Heights that many buffers have in common: many choices look alike, and only the exact search,
+ * given its time before the searches for problems with slack, finds the packing. */
+static void a_thousand_buffers_of_few_heights_are_packed(void **state) {
+    (void)state;
+    spad_plan *plan = perfect_of(1000, 4096, 16);
+    const spad_plan_options options = {.seed = 16, .node_limit = 400000};
+    spad_error error;
+    spad_plan_result *result;
+    assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+    assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(result->height, 4096);
+    assert_ok(spad_plan_check(NULL, plan, result->places, result->count, &error), &error);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 /* One buffer a byte larger: the load of its moment alone is too much; and a capacity one
  * byte smaller. Both are proved at once. */
 static void one_byte_too_many_is_infeasible(void **state) {
@@ -190,13 +206,15 @@ static void large_solves_survive_failing_allocations(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(perfect_packings_are_found),
-                                       cmocka_unit_test(large_perfect_packings_are_found),
-                                       cmocka_unit_test(one_byte_too_many_is_infeasible),
-                                       cmocka_unit_test(searches_prove_what_the_load_does_not),
-                                       cmocka_unit_test(every_mutation_is_caught),
-                                       cmocka_unit_test(large_problems_are_near_their_load),
-                                       cmocka_unit_test(very_large_problems_are_cut_into_strips),
-                                       cmocka_unit_test(large_solves_survive_failing_allocations)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(perfect_packings_are_found),
+        cmocka_unit_test(large_perfect_packings_are_found),
+        cmocka_unit_test(a_thousand_buffers_of_few_heights_are_packed),
+        cmocka_unit_test(one_byte_too_many_is_infeasible),
+        cmocka_unit_test(searches_prove_what_the_load_does_not),
+        cmocka_unit_test(every_mutation_is_caught),
+        cmocka_unit_test(large_problems_are_near_their_load),
+        cmocka_unit_test(very_large_problems_are_cut_into_strips),
+        cmocka_unit_test(large_solves_survive_failing_allocations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,8 @@ enum {
     LEAST_FOR_CORE = 600,        /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16,  /* boxes: below it the core of the whole is better */
     MOST_TIGHT = 1 << 14,        /* boxes: a node takes long above it */
-    TIGHT_NODES = 16,            /* per box, before all that is for problems with slack */
+    TIGHT_NODES = 512,           /* per box, before all that is for problems with slack, */
+    MOST_TIGHT_NODES = 1 << 20,  /* but no more than these */
     MEMORY = 8,                  /* profiles remembered */
     MOST_HELPERS = 63,
     RUNG_NODES = 40,     /* per box on a rung, in the first round */
@@ -603,7 +604,8 @@ static bool search_tight(worker *w) {
     w->one_pass = false;
     w->search = spad__valley_create(w->portfolio->boxes, &w->host);
     if (w->search == NULL) return false;
-    try_target(w, spad__max(w->portfolio->low, w->portfolio->enough), n * TIGHT_NODES);
+    try_target(w, spad__max(w->portfolio->low, w->portfolio->enough),
+               spad__min(n * TIGHT_NODES, MOST_TIGHT_NODES));
     return !w->no_memory;
 }
 

@@ -21,7 +21,8 @@
  *    seven eighths of the way to the best plan, then just below it; every rung gets
  *    the same number of nodes, and twice as many in the next round. A plan that
  *    is found or a target that is refuted moves the ladder. After the first rounds the
- *    bound gets most of the time, half of it by ejection.
+ *    bound gets most of the time, half of it by ejection; in a perfect packing the exact search
+ *    at the bound gets nearly all of it.
  *
  * Everything is steered by node counts and the seed, so one thread gives the
  * same plan on every machine; the deadline is only a cut. With more threads
@@ -191,10 +192,9 @@ static bool passes_are_hopeless(const spad__pack *p) {
     return is_crowded(p->boxes) && p->height - p->enough > p->enough / HOPELESS_GAP;
 }
 
-/* Whether a plan of the height that is asked for wastes no byte, as in a perfect packing. */
-static bool is_tight(const spad__portfolio *portfolio) {
-    const int64_t target = spad__max(portfolio->low, portfolio->enough);
-    return portfolio->boxes->count <= MOST_TIGHT && spad__boxes_are_tight(portfolio->boxes, target);
+/* Whether a plan of this height wastes no byte, as in a perfect packing. */
+static bool is_tight(const spad__boxes *b, int64_t height) {
+    return b->count <= MOST_TIGHT && spad__boxes_are_tight(b, height);
 }
 
 /* First plans: of a long problem from strips, if they suit it, and if it is not too long two
@@ -461,6 +461,23 @@ typedef struct rung {
 static const rung first_rungs[] = {{0, 4, false}, {4, 4, false}, {7, 4, false}, {8, 4, false}};
 static const rung later_rungs[] = {
     {0, 4, false}, {4, 1, true}, {4, 1, false}, {0, 4, true}, {8, 2, false}};
+/* Where no byte may be wasted: ejection does not find such a plan. */
+static const rung tight_rungs[] = {{0, 16, false}, {8, 2, false}};
+
+typedef struct ladder {
+    const rung *rungs;
+    size_t count;
+} ladder;
+
+#define LADDER_OF(rungs) ((ladder){rungs, sizeof(rungs) / sizeof *(rungs)})
+
+static ladder ladder_in(worker *w, int32_t round) {
+    int64_t low;
+    int64_t height;
+    read_bounds(w, &low, &height);
+    if (is_tight(w->portfolio->boxes, low)) return LADDER_OF(tight_rungs);
+    return round < FIRST_ROUNDS && !w->ejecting ? LADDER_OF(first_rungs) : LADDER_OF(later_rungs);
+}
 
 static bool search_is_over(worker *w) {
     return finished(w) || spad__stopped(&w->stop) || nodes_left(w) <= 0 || w->no_memory;
@@ -485,14 +502,12 @@ static bool try_rung(worker *w, const rung *r, int64_t budget) {
 }
 
 static void climb_ladder(worker *w) {
-    enum { FIRST = sizeof first_rungs / sizeof(rung), LATER = sizeof later_rungs / sizeof(rung) };
     int64_t budget = (int64_t)w->portfolio->boxes->count * RUNG_NODES;
     for (int32_t round = 0;; round++, budget *= 2) {
-        const bool first = round < FIRST_ROUNDS && !w->ejecting;
-        for (int32_t k = 0; k < (first ? FIRST : LATER);) {
+        const ladder l = ladder_in(w, round);
+        for (size_t k = 0; k < l.count;) {
             if (search_is_over(w)) return;
-            const rung *r = first ? &first_rungs[k] : &later_rungs[k];
-            if (!try_rung(w, r, budget)) k++; /* one that gives way is climbed again */
+            if (!try_rung(w, &l.rungs[k], budget)) k++; /* one that gives way is climbed again */
         }
     }
 }
@@ -598,14 +613,14 @@ static void work_together(worker *first, worker *helpers, int32_t count, void *(
  * comes first, for a short time. */
 static bool search_tight(worker *w) {
     const int64_t n = w->portfolio->boxes->count;
-    if (!is_tight(w->portfolio)) return true;
+    const int64_t target = spad__max(w->portfolio->low, w->portfolio->enough);
+    if (!is_tight(w->portfolio->boxes, target)) return true;
     w->one_pass = true;
     if (!first_plan(w)) return false;
     w->one_pass = false;
     w->search = spad__valley_create(w->portfolio->boxes, &w->host);
     if (w->search == NULL) return false;
-    try_target(w, spad__max(w->portfolio->low, w->portfolio->enough),
-               spad__min(n * TIGHT_NODES, MOST_TIGHT_NODES));
+    try_target(w, target, spad__min(n * TIGHT_NODES, MOST_TIGHT_NODES));
     return !w->no_memory;
 }
 

@@ -131,6 +131,8 @@ static PyMethodDef advice_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef advice_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Everything as a dict."},
+
     {.name = "kernel", .get = advice_kernel, .doc = "The kernel with all changes."},
     {.name = "changes",
      .get = advice_changes,

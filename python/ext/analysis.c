@@ -290,6 +290,8 @@ static PyMethodDef analysis_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef analysis_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Layout, check and engines as a dict."},
+
     {.name = "kernel", .get = analysis_kernel, .doc = "The kernel."},
     {.name = "layout", .get = analysis_layout, .doc = "The Layout; None: left out, or see faults."},
     {.name = "_check", .get = analysis_check, .doc = "The check, or None."},

@@ -516,6 +516,20 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
     return finish_text(&t.text, written, &error, as_bytes);
 }
 
+PyObject *py_from_json(PyObject *text) {
+    if (text == NULL) return NULL;
+    PyObject *module = PyImport_ImportModule("json"); /* a program that plans needs none of it */
+    PyObject *made = module != NULL ? PyObject_CallMethod(module, "loads", "O", text) : NULL;
+    Py_XDECREF(module);
+    Py_DECREF(text);
+    return made;
+}
+
+PyObject *py_data(PyObject *self, void *unused) {
+    (void)unused;
+    return py_from_json(PyObject_CallMethod(self, "json", NULL));
+}
+
 /* ---- faults of a text -------------------------------------------------------------- */
 
 static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {

@@ -172,6 +172,10 @@ typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad
 PyObject *py_text(py_writer writer, const void *object);
 /** The same, or bytes, with the GIL released, until Ctrl-C: for what does not change meanwhile. */
 PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
+/** What a text in JSON says, as dicts and lists. Takes the text; NULL stays NULL. */
+PyObject *py_from_json(PyObject *text);
+/** The getter `data` of an object with a method `json`. */
+PyObject *py_data(PyObject *self, void *unused);
 
 /** name_any: a writer of the library with the type that py_text takes. */
 #define PY_WRITER(name, type)                                                                     \

@@ -536,14 +536,14 @@ static spad_status write_devices(const void *object, const spad_sink *sink, spad
     return spad_device_write_list_json(sink, NULL, error);
 }
 
-static PyObject *devices_json(PyObject *module, PyObject *unused) {
+static PyObject *devices(PyObject *module, PyObject *unused) {
     (void)unused;
-    return py_text(write_devices, module);
+    return py_from_json(py_text(write_devices, module));
 }
 
 static PyMethodDef functions[] = {
-    {"devices_json", devices_json, METH_NOARGS,
-     "devices_json($module, /)\n--\n\nThe devices of this machine, as JSON."},
+    {"devices", devices, METH_NOARGS,
+     "devices($module, /)\n--\n\nThe devices of this machine, and why others are absent."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_device(PyObject *module) {

@@ -127,6 +127,8 @@ static PyMethodDef frontier_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef frontier_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Everything as a dict."},
+
     {.name = "points",
      .get = frontier_points,
      .doc = "bytes and makespan of every layout, the fewest bytes first."},

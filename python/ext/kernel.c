@@ -173,7 +173,10 @@ static PyObject *kernel_ttgir_barriers(PyObject *type, PyObject *args) {
     bool fine = b.meetings != NULL || PyErr_NoMemory() != NULL;
     for (Py_ssize_t i = 0; i < b.count && fine; i++) {
         int line, before, inside, after;
-        fine = PyArg_ParseTuple(PyTuple_GetItem(rows, i), "ippp", &line, &before, &inside, &after);
+        PyObject *row = PyTuple_GetItem(rows, i);
+        fine = PyTuple_Check(row) && PyArg_ParseTuple(row, "ippp", &line, &before, &inside, &after);
+        if (!fine && !PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a tuple (line, before, inside, after) is needed");
         if (fine) b.meetings[i] = (spad_ttgir_meeting){line, before, inside, after};
     }
     if (fine) text = py_text(write_barriers, &b);

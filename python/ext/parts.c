@@ -195,6 +195,8 @@ static PyMethodDef layout_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef layout_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Everything as a dict."},
+
     {.name = "fits", .get = layout_fits, .doc = "Does every space fit?"},
     {.name = "spaces", .get = layout_spaces, .doc = "A dict for each space."},
     {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
@@ -500,6 +502,10 @@ static PyMethodDef sim_methods[] = {
     }
 
 static PyGetSetDef sim_fields[] = {
+    {.name = "data",
+     .get = py_data,
+     .doc = "Everything as a dict: engines, waits, repeats, path and rows."},
+
     {.name = "makespan", .get = sim_makespan, .doc = "Picoseconds; see unit."},
     UNIT_FIELDS(sim),
     {.name = "operations", .get = sim_operations, .doc = "Operations, repetitions included."},
@@ -601,6 +607,8 @@ static PyMethodDef tune_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Everything as a dict: knobs, frontier and hoists."},
+
     {.name = "chosen",
      .get = tune_chosen,
      .doc = "The kernel with the chosen depths; None: nothing fits."},

@@ -385,6 +385,12 @@ static Py_ssize_t report_length(PyObject *self) {
     return (Py_ssize_t)count;
 }
 
+/* By the method of the class that it is, which answers to an interrupt. */
+PY_GETTER(report_data, py_from_json(PyObject_CallMethod(self, "write", "s", "json")))
+
+static PyGetSetDef report_fields[] = {
+    {.name = "data", .get = report_data, .doc = "Everything as a dict."}, {.name = NULL}};
+
 static PyMethodDef report_methods[] = {
     {"add_trace", report_add_trace, METH_O,
      "add_trace($self, trace, /)\n--\n\nAdds the tensors of a Trace."},
@@ -433,7 +439,7 @@ static PyMethodDef report_methods[] = {
 PY_TYPE_OPEN(report, "Report",
              "Report(target, title=None, time_unit=None)\n--\n\nBoxes in memory over time.",
              {Py_tp_new, PY_SLOT(report_new)}, {Py_tp_methods, report_methods},
-             {Py_sq_length, PY_SLOT(report_length)});
+             {Py_tp_getset, report_fields}, {Py_sq_length, PY_SLOT(report_length)});
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 

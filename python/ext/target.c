@@ -144,6 +144,8 @@ static PyMethodDef target_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef target_fields[] = {
+    {.name = "data", .get = py_data, .doc = "Everything about the chip as a dict."},
+
     {.name = "name", .get = target_name, .doc = "Its name."},
     {.name = "about", .get = target_about, .doc = "One line about it."},
     {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},

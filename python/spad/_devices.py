@@ -210,4 +210,4 @@ def replay(log: Log | str | PathLike[str], device: str | Device | Memory = "host
 
 def devices() -> _Facts:
     """The devices of this machine, and why others are absent."""
-    return core._data(_spad.devices_json())
+    return _spad.devices()

@@ -46,12 +46,6 @@ copy_part = _spad.copy_part
 copy_tile = _spad.copy_tile
 
 
-def _data(text):
-    import json  # here, because a program that plans needs none of it
-
-    return json.loads(text)
-
-
 # What a file may be at most, so that a device or a pipe without an end is an error; as of the command.
 _TEXT_MIB = 64  # kernels and chips
 _ROWS_MIB = 1024  # rows of buffers and logs
@@ -138,11 +132,6 @@ class _Target:
         return cls.parse(*_read(path, _TEXT_MIB))
 
     @property
-    def data(self):
-        """Everything about the chip as a dict."""
-        return _data(self.json())
-
-    @property
     def spaces(self):
         """Its memory spaces by name."""
         return {space["name"]: space for space in self.data["spaces"]}
@@ -192,11 +181,6 @@ class Report(_spad.Report):
     def html(self) -> str:
         """One page with everything in it."""
         return self.write("html")
-
-    @property
-    def data(self) -> _Facts:
-        """Everything as a dict."""
-        return _data(self.write("json"))
 
     def save(self, path: str | PathLike[str]) -> Any:
         """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
@@ -609,11 +593,6 @@ def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, 
 class _Layout:
     """The places of all tensors of a kernel."""
 
-    @property
-    def data(self):
-        """Everything as a dict."""
-        return _data(self.json())
-
     def report(self, check=None, sim=None, title=None):
         """A Report of the places, with findings and times if there are some."""
         skip = [name for name, part in (("check", check), ("sim", sim)) if part is None]
@@ -636,11 +615,6 @@ class _Analysis:
         made = self._check
         return None if made is None else Check(made)
 
-    @property
-    def data(self):
-        """Layout, check and engines as a dict."""
-        return _data(self.json())
-
     def report(self, title=None):
         """A Report with all of it."""
         report = Report(self.kernel.target, title)
@@ -661,11 +635,6 @@ class _Analysis:
 class _Sim:
     """How long a kernel takes, and why."""
 
-    @property
-    def data(self):
-        """Everything as a dict: engines, waits, repeats, path and rows."""
-        return _data(self.json())
-
     def report(self, layout=None):
         """A Report with the operations on their engines, and the tensors over time."""
         made = _spad.layout(self.kernel) if layout is None else layout
@@ -681,11 +650,6 @@ class _Sim:
 @_part_of(_spad.Tune)
 class _Tune:
     """How deep the rings of a kernel should be."""
-
-    @property
-    def data(self):
-        """Everything as a dict: knobs, frontier and hoists."""
-        return _data(self.json())
 
     def _repr_html_(self):
         data = self.data
@@ -709,11 +673,6 @@ class _Tune:
 class _Frontier:
     """Layouts of a kernel between the fewest bytes and the least time."""
 
-    @property
-    def data(self):
-        """Everything as a dict."""
-        return _data(self.json())
-
     def __repr__(self):
         return f"<spad.Frontier of {self.kernel.name}: {len(self.points)} layouts>"
 
@@ -721,11 +680,6 @@ class _Frontier:
 @_part_of(_spad.Advice)
 class _Advice:
     """Changes of a kernel that keep its proof; kernel has them all."""
-
-    @property
-    def data(self):
-        """Everything as a dict."""
-        return _data(self.json())
 
     def __len__(self):
         return len(self.changes)

@@ -389,8 +389,9 @@ def test_barriers_of_a_conversion():
     assert "ttng.barrier_expect %4, 64, %true {spad.alone} : " in text and text.count("spad.alone") == 1
     with pytest.raises(triton_membar.Unclear, match="without a location"):
         triton_membar.meetings("nvvm.barrier0")
-    with pytest.raises(TypeError):
-        spad._spad.Kernel.ttgir_barriers(MEMBAR, [(1, True)])
+    for rows in ([(1, True)], [1], None):
+        with pytest.raises(TypeError):
+            spad._spad.Kernel.ttgir_barriers(MEMBAR, rows)
 
 
 @needs_triton

@@ -9,17 +9,17 @@
 #include "report/report.h"
 
 /* The number of a word. False: no memory. */
-static bool take_word(spad__program *program, const char *word, size_t *number) {
+static bool take_program_word(spad__program *program, const char *word, size_t *number) {
     *number = spad__names_index(&program->words, "", word);
     if (*number != SPAD__NO_NAME) return true;
     *number = program->words.names.count;
     return spad__names_add(&program->words, "", word) != NULL;
 }
 
-static bool take_source(spad__program *program, const spad_kernel_source *source) {
+static bool take_program_source(spad__program *program, const spad_kernel_source *source) {
     spad__program_source row = {.line = source->line, .caller = source->caller};
-    if (!take_word(program, source->file, &row.file)) return false;
-    if (!take_word(program, source->code, &row.code)) return false;
+    if (!take_program_word(program, source->file, &row.file)) return false;
+    if (!take_program_word(program, source->code, &row.code)) return false;
     program->sources.items[program->sources.count++] = row;
     return true;
 }
@@ -31,18 +31,18 @@ static spad_location own_place(const spad_statement *s, const spad_kernel_access
     return is_own ? place : (spad_location){.line = place.line};
 }
 
-static bool take_statement(spad__program *program, const spad_kernel *kernel,
-                           const spad_statement *s) {
+static bool take_program_statement(spad__program *program, const spad_kernel *kernel,
+                                   const spad_statement *s) {
     const char *agent = s->agent > 0 ? kernel->agents.items[s->agent].name : "";
     spad__program_statement row = {.line = s->location.line, .source = s->source};
-    if (!take_word(program, agent, &row.agent)) return false;
-    if (!take_word(program, s->name != NULL ? s->name : "", &row.name)) return false;
+    if (!take_program_word(program, agent, &row.agent)) return false;
+    if (!take_program_word(program, s->name != NULL ? s->name : "", &row.name)) return false;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &kernel->accesses.items[s->first_access + i];
         spad__program_use use = {.statement = program->statements.count,
                                  .kind = access->kind,
                                  .place = own_place(s, access)};
-        if (!take_word(program, kernel->tensors.items[access->tensor].name, &use.tensor))
+        if (!take_program_word(program, kernel->tensors.items[access->tensor].name, &use.tensor))
             return false;
         program->uses.items[program->uses.count++] = use;
     }
@@ -50,17 +50,17 @@ static bool take_statement(spad__program *program, const spad_kernel *kernel,
     return true;
 }
 
-static bool take_rows(spad_report *report, const spad_kernel *kernel) {
+static bool take_program_rows(spad_report *report, const spad_kernel *kernel) {
     spad__program *program = &report->program;
     bool fine =
         spad__array_reserve(&report->host, &program->sources, kernel->sources.count) &&
         spad__array_reserve(&report->host, &program->statements, kernel->statements.count) &&
         spad__array_reserve(&report->host, &program->uses, kernel->accesses.count);
     for (size_t i = 0; i < kernel->sources.count && fine; i++)
-        fine = take_source(program, &kernel->sources.items[i]);
+        fine = take_program_source(program, &kernel->sources.items[i]);
     for (size_t i = 0; i < kernel->statements.count && fine; i++) {
         const spad_statement *s = &kernel->statements.items[i];
-        if (s->location.line > 0) fine = take_statement(program, kernel, s);
+        if (s->location.line > 0) fine = take_program_statement(program, kernel, s);
     }
     return fine;
 }
@@ -69,7 +69,7 @@ spad_status spad__report_take_program(spad_report *report, const spad_kernel *ke
                                       spad_error *error) {
     if (report->program.taken) return SPAD_OK;
     report->program.taken = true;
-    if (take_rows(report, kernel)) return SPAD_OK;
+    if (take_program_rows(report, kernel)) return SPAD_OK;
     spad__report_drop_program(report);
     return spad__fail_host_memory(error);
 }

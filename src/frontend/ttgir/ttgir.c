@@ -537,9 +537,9 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
 /* What is done with a text that has been read. */
 typedef spad_status ttgir_reader(spad__ttgir *t, void *context, spad_error *error);
 
-static spad_status read_text(const spad__source *source, const spad_kernel_options *options,
-                             bool numbers, spad_diagnostics *diagnostics, ttgir_reader *read,
-                             void *context, spad_error *error) {
+static spad_status read_mlir_text(const spad__source *source, const spad_kernel_options *options,
+                                  bool numbers, spad_diagnostics *diagnostics, ttgir_reader *read,
+                                  void *context, spad_error *error) {
     const spad_host host = spad__host_or_default(options->host);
     spad__mlir m = {.host = &host, .source = source, .diagnostics = diagnostics};
     spad__gpu g = {.host = &host,
@@ -569,7 +569,7 @@ typedef struct kernel_of_text {
     spad_ttgir_info *info;
 } kernel_of_text;
 
-static spad_status read_kernel(spad__ttgir *t, void *context, spad_error *error) {
+static spad_status read_kernel_of_text(spad__ttgir *t, void *context, spad_error *error) {
     const kernel_of_text *made = context;
     return convert(t, made->out, made->info, error);
 }
@@ -578,7 +578,7 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
                              const spad_kernel_options *options, bool numbers,
                              spad_diagnostics *diagnostics, spad_error *error) {
     kernel_of_text made = {out, info};
-    return read_text(source, options, numbers, diagnostics, read_kernel, &made, error);
+    return read_mlir_text(source, options, numbers, diagnostics, read_kernel_of_text, &made, error);
 }
 
 /* ---- tiles ----------------------------------------------------------------------------- */
@@ -590,7 +590,7 @@ typedef struct tiles_of_text {
     int64_t blocks;
 } tiles_of_text;
 
-static spad_status read_tiles(spad__ttgir *t, void *context, spad_error *error) {
+static spad_status read_tiles_of_text(spad__ttgir *t, void *context, spad_error *error) {
     const tiles_of_text *made = context;
     bool used[DEFINES] = {false};
     if (find_module(t) == NULL) return SPAD_ERR_SYNTAX;
@@ -599,8 +599,8 @@ static spad_status read_tiles(spad__ttgir *t, void *context, spad_error *error) 
 }
 
 /* A text that is too long, or values that are too many. */
-static spad_status check_sizes(size_t length, const spad_kernel_options *options,
-                               spad_error *error) {
+static spad_status check_text_size(size_t length, const spad_kernel_options *options,
+                                   spad_error *error) {
     if (length > (size_t)SPAD__MLIR_MIB << 20) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "%zu MiB of TTGIR: at most %d are read; a kernel has less than one",
@@ -611,17 +611,17 @@ static spad_status check_sizes(size_t length, const spad_kernel_options *options
     return SPAD_OK;
 }
 
-/* read_text of a text whose faults are one error. */
+/* read_mlir_text of a text whose faults are one error. */
 static spad_status with_own_diagnostics(const char *text, size_t length,
                                         const spad_kernel_options *options, ttgir_reader *read,
                                         void *context, spad_error *error) {
     spad_diagnostics *diagnostics;
-    spad_status status = check_sizes(length, options, error);
+    spad_status status = check_text_size(length, options, error);
     if (status == SPAD_OK) status = spad_diagnostics_create(&diagnostics, options->host, error);
     if (status != SPAD_OK) return status;
     const spad__source source = {
         .file = "<text>", .text = length > 0 ? text : "", .length = length};
-    status = read_text(&source, options, false, diagnostics, read, context, error);
+    status = read_mlir_text(&source, options, false, diagnostics, read, context, error);
     spad_diagnostics_destroy(diagnostics);
     return status;
 }
@@ -634,7 +634,7 @@ spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, size_t *c
     *count = 0;
     const spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
     if (status != SPAD_OK) return status;
-    return with_own_diagnostics(text, length, &o, read_tiles, &made, error);
+    return with_own_diagnostics(text, length, &o, read_tiles_of_text, &made, error);
 }
 
 /* ---- barriers -------------------------------------------------------------------------- */
@@ -645,7 +645,7 @@ typedef struct barriers_of_text {
     const spad_sink *sink;
 } barriers_of_text;
 
-static spad_status write_barriers(spad__ttgir *t, void *context, spad_error *error) {
+static spad_status write_barriers_of_text(spad__ttgir *t, void *context, spad_error *error) {
     const barriers_of_text *made = context;
     const spad__mlir_op *module = find_module(t);
     if (module == NULL) return SPAD_ERR_SYNTAX;
@@ -658,7 +658,7 @@ spad_status spad_ttgir_write_barriers(const char *text, size_t length,
                                       spad_error *error) {
     barriers_of_text made = {meetings, count, sink};
     const spad_kernel_options options = {.host = host};
-    return with_own_diagnostics(text, length, &options, write_barriers, &made, error);
+    return with_own_diagnostics(text, length, &options, write_barriers_of_text, &made, error);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------ */
@@ -674,7 +674,7 @@ spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, con
     if (info == NULL) info = &unwanted;
     *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1, .blocks = 1};
     spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
-    if (status == SPAD_OK) status = check_sizes(length, &o, error);
+    if (status == SPAD_OK) status = check_text_size(length, &o, error);
     if (status != SPAD_OK) return status;
     if (diagnostics == NULL) {
         status = spad_diagnostics_create(&own, o.host, error);

@@ -26,23 +26,23 @@ typedef struct barrier_lines {
     spad_error *error;
 } barrier_lines;
 
-static bool is_one_of(const spad__mlir *m, const spad__mlir_op *op, const char *const *names) {
+static bool is_among(const spad__mlir *m, const spad__mlir_op *op, const char *const *names) {
     while (*names != NULL && !spad__mlir_named(m, op, *names)) names++;
     return *names != NULL;
 }
 
 /* Operations that warps meet for in later versions. */
-static const char *const meeting_ops[] = {"ttng.arrive_barrier",
-                                          "ttng.barrier_expect",
-                                          "ttng.tc_gen5_commit",
-                                          "ttng.tc_gen5_mma",
-                                          "ttng.tc_gen5_mma_scaled",
-                                          "ttng.warp_group_dot_wait",
-                                          NULL};
-static const char *const scratch_ops[] = {
+static const char *const ops_that_meet[] = {"ttng.arrive_barrier",
+                                            "ttng.barrier_expect",
+                                            "ttng.tc_gen5_commit",
+                                            "ttng.tc_gen5_mma",
+                                            "ttng.tc_gen5_mma_scaled",
+                                            "ttng.warp_group_dot_wait",
+                                            NULL};
+static const char *const ops_with_scratch[] = {
     "tt.reduce",          "tt.scan", "tt.histogram", "tt.atomic_rmw", "tt.atomic_cas",
     "ttg.convert_layout", NULL};
-static const char *const barrier_ops[] = {"gpu.barrier", "ttg.barrier", NULL};
+static const char *const ops_of_barriers[] = {"gpu.barrier", "ttg.barrier", NULL};
 
 /* The ':' between an operation and its types; 0: it has none. */
 static uint32_t types_colon(const spad__mlir *m, const spad__mlir_op *op) {
@@ -62,18 +62,18 @@ static bool look_at_op(barrier_lines *lines, const spad__mlir_op *op, int64_t wa
     const spad__mlir *m = lines->t->m;
     const int32_t line = m->tokens.items[op->first].line;
     const spad_ttgir_meeting *found = lines->meetings[line] != NULL ? lines->meetings[line] : &none;
-    if (found->before && !is_one_of(m, op, barrier_ops)) lines->added[line] = true;
+    if (found->before && !is_among(m, op, ops_of_barriers)) lines->added[line] = true;
     if (found->after) lines->added[m->tokens.items[op->end - 1].line + 1] = true;
     if (warps == 1) return true; /* nothing has to meet */
-    if (is_one_of(m, op, scratch_ops) && spad__mlir_attribute(m, op, "allocation.offset") != 0 &&
-        !found->inside) {
+    if (is_among(m, op, ops_with_scratch) &&
+        spad__mlir_attribute(m, op, "allocation.offset") != 0 && !found->inside) {
         const spad__mlir_token *name = &m->tokens.items[op->name];
         spad__fail(lines->error, SPAD_ERR_ARGUMENT,
                    "%.*s in line %ld has no barrier for its scratch memory", (int)name->length,
                    spad__mlir_text(m, op->name), (long)line);
         return false;
     }
-    if (is_one_of(m, op, meeting_ops) && !found->before && !found->inside) {
+    if (is_among(m, op, ops_that_meet) && !found->before && !found->inside) {
         lines->alone[line] = types_colon(m, op);
         if (lines->first_alone == 0) lines->first_alone = line;
     }
@@ -109,7 +109,7 @@ static size_t write_mark(const spad__mlir *m, spad__out *out, size_t from, uint3
     return to;
 }
 
-static void write_lines(const barrier_lines *lines, spad__out *out) {
+static void write_with_barriers(const barrier_lines *lines, spad__out *out) {
     const spad__mlir *m = lines->t->m;
     const char *text = m->source->text;
     const size_t length = m->source->length;
@@ -124,7 +124,7 @@ static void write_lines(const barrier_lines *lines, spad__out *out) {
     }
 }
 
-static int32_t count_lines(const spad__source *source) {
+static int32_t count_text_lines(const spad__source *source) {
     int32_t lines = 1;
     for (size_t i = 0; i < source->length; i++)
         if (source->text[i] == '\n') lines++;
@@ -154,7 +154,7 @@ spad_status spad__ttgir_write_barriers(spad__ttgir *t, const spad__mlir_op *modu
                                        const spad_ttgir_meeting *meetings, size_t count,
                                        const spad_sink *sink, spad_error *error) {
     spad__arena arena = {.host = *t->g->host};
-    const int32_t lines = count_lines(t->m->source);
+    const int32_t lines = count_text_lines(t->m->source);
     const size_t size = (size_t)lines + 2;
     barrier_lines all = {.t = t,
                          .meetings = spad__arena_array(&arena, size, sizeof *all.meetings),
@@ -169,7 +169,7 @@ spad_status spad__ttgir_write_barriers(spad__ttgir *t, const spad__mlir_op *modu
     if (status == SPAD_OK) {
         spad__out out;
         spad__out_start(&out, sink);
-        write_lines(&all, &out);
+        write_with_barriers(&all, &out);
         status = spad__out_finish(&out, error);
     }
     spad__arena_free(&arena);

@@ -12,16 +12,16 @@
 enum { TILE_BLOCKS = 4096 };
 
 /* Elements from the start of the memory on, or the corner of a descriptor. */
-typedef struct spad__tile_place {
+typedef struct first_place {
     int rank; /* 0: not known */
     int64_t at[SPAD__GPU_RANK];
-} spad__tile_place;
+} first_place;
 
 typedef struct tile_finder {
     spad__ttgir *t;
-    spad__tile_place *places; /* of the block, by argument */
-    int64_t *steps;           /* by argument, from the first block; 0: not known */
-    bool first;               /* it is the first block */
+    first_place *places; /* of the block, by argument */
+    int64_t *steps;      /* by argument, from the first block; 0: not known */
+    bool first;          /* it is the first block */
 } tile_finder;
 
 static bool number_in(const tile_finder *f, const spad__ttgir_value *value, int64_t *out) {
@@ -46,16 +46,16 @@ static void note_pointer_load(tile_finder *f, const spad__mlir_op *op) {
     const spad__ttgir_value *pointer = spad__ttgir_operand(f->t, op, 0);
     int64_t at;
     if (!pointer_at(f, pointer, &at)) return;
-    spad__tile_place *place = &f->places[pointer->buffer];
+    first_place *place = &f->places[pointer->buffer];
     if (place->rank > 0 && place->at[0] != at) keep_step(f, pointer->buffer, place->at[0], at);
-    if (place->rank == 0) *place = (spad__tile_place){.rank = 1, .at = {at}};
+    if (place->rank == 0) *place = (first_place){.rank = 1, .at = {at}};
 }
 
 /* "%desc[%x, %y] %to, %barrier, %condition" */
 static void note_descriptor_load(tile_finder *f, const spad__mlir_op *op) {
     const spad__mlir *m = f->t->m;
     const spad__ttgir_value *descriptor = spad__ttgir_operand(f->t, op, 0);
-    spad__tile_place corner = {0};
+    first_place corner = {0};
     int64_t unused;
     if (!pointer_at(f, descriptor, &unused) || f->places[descriptor->buffer].rank > 0) return;
     uint32_t at = m->operands.items[op->first_operand].token + 1;
@@ -98,7 +98,7 @@ static void move_pointer(tile_finder *f, const spad__mlir_op *op) {
 }
 
 /* The result of an operation, as far as it is a number or a pointer of this block. */
-static void compute(tile_finder *f, const spad__mlir_op *op) {
+static void compute_first(tile_finder *f, const spad__mlir_op *op) {
     const spad__mlir *m = f->t->m;
     spad__scalar scalar;
     int64_t value;
@@ -123,7 +123,7 @@ static void compute(tile_finder *f, const spad__mlir_op *op) {
 /* ---- one block ----------------------------------------------------------------------- */
 
 /* A loop begins with its variable at the lower bound, and with what it carries. */
-static void enter_loop(tile_finder *f, const spad__mlir_op *op) {
+static void enter_tile_loop(tile_finder *f, const spad__mlir_op *op) {
     enum { BOUNDS = 3 };
     const spad__mlir_region *r = spad__ttgir_region(f->t, op->first_region);
     for (uint32_t i = 0; i < r->argument_count; i++) {
@@ -135,7 +135,7 @@ static void enter_loop(tile_finder *f, const spad__mlir_op *op) {
 }
 
 /* A pointer that is carried has moved when the round ends. */
-static void end_round(tile_finder *f, const spad__mlir_region *r, const spad__mlir_op *yield) {
+static void end_tile_round(tile_finder *f, const spad__mlir_region *r, const spad__mlir_op *yield) {
     for (uint32_t i = 0; i < yield->operand_count && i + 1 < r->argument_count; i++) {
         const int32_t argument = f->t->m->arguments.items[r->first_argument + i + 1];
         const spad__ttgir_value *before = &f->t->values.items[argument];
@@ -146,29 +146,29 @@ static void end_round(tile_finder *f, const spad__mlir_region *r, const spad__ml
     }
 }
 
-static void look_through(tile_finder *f, int32_t region, bool is_loop) {
+static void look_for_tiles(tile_finder *f, int32_t region, bool is_loop) {
     const spad__mlir *m = f->t->m;
     const spad__mlir_region *r = spad__ttgir_region(f->t, region);
     for (int32_t number = r->first_op; number >= 0; number = m->ops.items[number].next) {
         const spad__mlir_op *op = &m->ops.items[number];
         const bool for_loop = spad__mlir_named(m, op, "scf.for") && op->first_region >= 0;
-        compute(f, op);
+        compute_first(f, op);
         if (spad__mlir_named(m, op, "tt.load") ||
             spad__mlir_named(m, op, "ttg.async_copy_global_to_local")) {
             note_pointer_load(f, op);
         } else if (spad__mlir_named(m, op, "ttng.async_tma_copy_global_to_local")) {
             note_descriptor_load(f, op);
         } else if (is_loop && spad__mlir_named(m, op, "scf.yield")) {
-            end_round(f, r, op);
+            end_tile_round(f, r, op);
         } else if (for_loop) {
-            enter_loop(f, op);
+            enter_tile_loop(f, op);
         }
         for (int32_t inner = op->first_region; inner >= 0; inner = m->regions.items[inner].next)
-            look_through(f, inner, for_loop);
+            look_for_tiles(f, inner, for_loop);
     }
 }
 
-static void begin_block(tile_finder *f, int64_t block) {
+static void begin_tile_block(tile_finder *f, int64_t block) {
     spad__ttgir *t = f->t;
     const int32_t body = t->m->ops.items[t->function].first_region;
     const spad__mlir_region *r = spad__ttgir_region(t, body);
@@ -193,7 +193,7 @@ static void begin_block(tile_finder *f, int64_t block) {
 
 /* ---- all blocks ---------------------------------------------------------------------- */
 
-static bool is_same_place(const spad__tile_place *a, const spad__tile_place *b) {
+static bool is_same_place(const first_place *a, const first_place *b) {
     return a->rank == b->rank && memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
@@ -204,11 +204,11 @@ static int64_t rounded_share(int64_t blocks, int64_t different) {
 }
 
 /* How many of `count` blocks have one place, and how many of them are neighbours. */
-static void compare_blocks(spad_ttgir_tile *tile, const spad__tile_place *places, size_t stride,
+static void compare_blocks(spad_ttgir_tile *tile, const first_place *places, size_t stride,
                            int64_t count) {
     int64_t different = 0, run = 0;
     for (int64_t i = 0; i < count; i++) {
-        const spad__tile_place *place = &places[(size_t)i * stride];
+        const first_place *place = &places[(size_t)i * stride];
         bool known = false;
         for (int64_t k = 0; k < i && !known; k++)
             known = is_same_place(&places[(size_t)k * stride], place);
@@ -220,7 +220,7 @@ static void compare_blocks(spad_ttgir_tile *tile, const spad__tile_place *places
     if (tile->reused < 1) tile->reused = 1;
 }
 
-static bool is_known_everywhere(const spad__tile_place *places, size_t stride, int64_t blocks) {
+static bool is_known_everywhere(const first_place *places, size_t stride, int64_t blocks) {
     for (int64_t i = 0; i < blocks; i++)
         if (places[(size_t)i * stride].rank == 0) return false;
     return true;
@@ -236,7 +236,7 @@ spad_status spad__ttgir_find_tiles(spad__ttgir *t, int64_t blocks, spad_ttgir_ti
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld blocks: 1 to %d are compared",
                           (long long)blocks, TILE_BLOCKS);
     }
-    spad__tile_place *places =
+    first_place *places =
         spad__arena_array(&arena, (arguments + 1) * (size_t)blocks, sizeof *places);
     tile_finder f = {.t = t, .steps = spad__arena_array(&arena, arguments + 1, sizeof *f.steps)};
     if (places == NULL || f.steps == NULL ||
@@ -248,8 +248,8 @@ spad_status spad__ttgir_find_tiles(spad__ttgir *t, int64_t blocks, spad_ttgir_ti
     bool fine = true;
     for (int64_t i = 0; i < blocks && fine; i++) {
         f.places = places + (size_t)i * arguments;
-        begin_block(&f, i);
-        look_through(&f, body, false);
+        begin_tile_block(&f, i);
+        look_for_tiles(&f, body, false);
         fine = !t->g->scalars.out_of_memory;
     }
     for (size_t a = 0; fine && a < arguments && *count < room; a++) {

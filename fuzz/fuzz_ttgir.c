@@ -41,6 +41,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         REQUIRE(error.message[0] != '\0');
     }
+    char file[8];
+    int32_t line;
+    if (spad_ttgir_find_source(file, sizeof file, &line, text, size, (int32_t)(size % 64), NULL,
+                               &error) == SPAD_OK)
+        REQUIRE(strlen(file) < sizeof file);
     const spad_ttgir_meeting meeting = {(int32_t)(size % 64) + 1, size % 2 == 0, size % 3 == 0,
                                         true};
     fuzz_text placed = {0};

@@ -148,6 +148,22 @@ static PyObject *kernel_ttgir_tiles(PyObject *type, PyObject *const *args, Py_ss
     return status == SPAD_OK ? tile_rows(tiles, found) : py_raise(&error);
 }
 
+static PyObject *kernel_ttgir_source(PyObject *type, PyObject *args) {
+    char file[1024];
+    const char *text;
+    Py_ssize_t length;
+    int line;
+    int32_t source_line;
+    spad_error error;
+    (void)type;
+    if (!PyArg_ParseTuple(args, "s#i:ttgir_source", &text, &length, &line)) return NULL;
+    if (spad_ttgir_find_source(file, sizeof file, &source_line, text, (size_t)length, line, NULL,
+                               &error) != SPAD_OK)
+        return py_raise(&error);
+    if (file[0] == '\0') Py_RETURN_NONE;
+    return Py_BuildValue("(Ni)", py_string(file), (int)source_line);
+}
+
 typedef struct barriers {
     const char *text;
     Py_ssize_t length;
@@ -344,6 +360,9 @@ static PyMethodDef kernel_methods[] = {
     {"ttgir_tiles", PY_FUNC(kernel_ttgir_tiles), PY_FAST | METH_CLASS,
      "ttgir_tiles($type, text, blocks, defines=None)\n--\n\nWhich of the first blocks of a grid "
      "load the same tiles through an argument, a dict each."},
+    {"ttgir_source", kernel_ttgir_source, METH_VARARGS | METH_CLASS,
+     "ttgir_source($type, text, line, /)\n--\n\n(file, line) of the program that an operation in a "
+     "line of TTGIR comes from, or None."},
     {"ttgir_barriers", kernel_ttgir_barriers, METH_VARARGS | METH_CLASS,
      "ttgir_barriers($type, text, meetings, /)\n--\n\nThe text with the barriers of warps, from "
      "(line, before, inside, after) of the operations that have some."},

@@ -292,6 +292,7 @@ TABLE = {
     "spad_kernel_read_ttgir": "Kernel.read_ttgir",
     "spad_ttgir_detect": C_ONLY,
     "spad_ttgir_read_tiles": "_spad.Kernel.ttgir_tiles",
+    "spad_ttgir_find_source": "_spad.Kernel.ttgir_source",
     "spad_ttgir_write_barriers": "_spad.Kernel.ttgir_barriers",
     "spad_ptx_detect": C_ONLY,
     "spad_ptx_create": "cuda.load",

@@ -145,24 +145,25 @@ LOCATED = '''#smem = #ttg.shared_memory
 module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:90"} {
   tt.func public @f(%p: !tt.ptr<f16>, %n: i32) {
     %v = tt.load %p : !tt.ptr<i1>
-    ttg.local_secret %x, !ttg.memdesc<64x64xf16, #smem> WHERE
+    ttg.local_secret %v, !ttg.memdesc<64x64xf16, #smem> WHERE
     tt.return
   } loc(#loc)
 } loc(#loc)
 '''
 
 
-@pytest.mark.parametrize("where, place", [
-    ("loc(#loc)", "kernels.py:3"), ("loc(#loc1)", "kernels.py:57"), ("loc(#loc3)", "kernels.py:57"), ("loc(#loc4)", None),
+@pytest.mark.parametrize("where, line", [
+    ("loc(#loc)", 3), ("loc(#loc1)", 57), ("loc(#loc3)", 57), ("loc(#loc4)", None),
     ("loc(#loc9)", None), ("loc(unknown)", None), ("", None)])
-def test_refused_kernels_have_a_place(where, place):
-    text = LOCATED.replace("WHERE", where)
-    assert st._place_of(text, 10) == place
+def test_refused_kernels_have_a_place(where, line):
+    text, source = LOCATED.replace("WHERE", where), line and ("/home/a/kernels.py", line)
+    assert spad._spad.Kernel.ttgir_source(text, 10) == source
     body = text.replace("ttg.local_secret", "%x = scf.if %v {\n    } else {\n      tt.nothing loc(#loc)\n    } " + where + "\n//")
-    assert st._place_of(body, 10) == place
+    assert spad._spad.Kernel.ttgir_source(body, 10) == source
+    assert spad._spad.Kernel.ttgir_source(text, 1) is None and spad._spad.Kernel.ttgir_source("@", 1) is None
     with pytest.raises(spad.TextError) as caught:
-        st.load(text.replace("%x,", "%v,"), placed=False)
-    assert str(caught.value).startswith("<ttgir>:10:5: ") and str(caught.value).endswith(f" (at {place})") == (place is not None)
+        st.load(text, placed=False)
+    assert str(caught.value).startswith("<ttgir>:10:5: ") and str(caught.value).endswith(f" (at kernels.py:{line})") == (line is not None)
 
 
 def test_several_stages_are_told_apart(root, monkeypatch, capsys):

@@ -84,6 +84,13 @@ SPAD_API spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, 
                                            const char *text, size_t length, int64_t blocks,
                                            const spad_kernel_options *options, spad_error *error);
 
+/** The line of the program that the operation in a line of TTGIR comes from: its file and line, of
+ * the innermost function. The file is copied, cut to `size`; "": it has no location, or the text
+ * cannot be read. */
+SPAD_API spad_status spad_ttgir_find_source(char *file, size_t size, int32_t *source_line,
+                                            const char *text, size_t length, int32_t line,
+                                            const spad_host *host, spad_error *error);
+
 /** Where warps meet around an operation, in what a conversion to LLVM made of it. */
 typedef struct spad_ttgir_meeting {
     int32_t line; /**< of the operation, from 1 on */

@@ -226,26 +226,6 @@ def place(ttgir: str, target: str | int) -> str:
         return text
 
 
-def _place_of(text, number):
-    """'kernels.py:57' for a line of TTGIR, of the innermost function; None: it has no location."""
-    lines = text.split("\n")
-    line = lines[number - 1]
-    if line.rstrip().endswith("{"):  # the location of an operation with a body stands behind it
-        margin = line[:len(line) - len(line.lstrip())]
-        line = next((after for after in lines[number:] if after.startswith(margin + "}") and "loc(" in after), line)
-    names = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.M))
-    word = line[line.rfind("loc(") + 4:] if "loc(" in line else ""
-    for _ in range(16):  # an alias leads to another one, or to a file
-        found = re.search(r'"([^"]+)":(\d+):\d+', word)
-        if found:
-            return f"{os.path.basename(found[1])}:{found[2]}"
-        alias = re.search(r"#loc\d*", word)
-        if alias is None or alias[0] not in names:
-            return None
-        word = names[alias[0]]
-    return None
-
-
 class TritonKernel(Kernel):
     """A Kernel with what Triton decided: ttgir, info, registers of a thread where it was compiled here (else
     None), and bytes as {"triton": ..., "spad": ...}. options: stages, warps, target and constants that it was compiled with,
@@ -265,9 +245,9 @@ class TritonKernel(Kernel):
         try:
             made, info = _spad.Kernel.read_ttgir(text, file, sizes, None, target)
         except _spad.TextError as error:
-            place = _place_of(text, error.line) if error.line else None
-            if place is not None:  # the text is one that the user may never have seen
-                error.args = (f"{error.args[0]} (at {place})",)
+            source = _spad.Kernel.ttgir_source(text, error.line) if error.line else None
+            if source is not None:  # the text is one that the user may never have seen
+                error.args = (f"{error.args[0]} (at {os.path.basename(source[0])}:{source[1]})",)
             raise
         kernel = cls._of(made)
         kernel.ttgir, kernel.info, kernel.unplaced = text, info, None

@@ -637,6 +637,43 @@ spad_status spad_ttgir_read_tiles(spad_ttgir_tile *tiles, size_t room, size_t *c
     return with_own_diagnostics(text, length, &o, read_tiles_of_text, &made, error);
 }
 
+/* ---- sources --------------------------------------------------------------------------- */
+
+typedef struct source_of_text {
+    char *file;
+    size_t size;
+    int32_t *source_line;
+    int32_t line;
+} source_of_text;
+
+static spad_status find_source_of_text(spad__ttgir *t, void *context, spad_error *error) {
+    const source_of_text *made = context;
+    (void)error;
+    for (size_t i = 0; i < t->m->ops.count && made->file[0] == '\0'; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        const uint32_t at = spad__mlir_location(t->m, op);
+        if (t->m->tokens.items[op->name].line != made->line || at == 0) continue;
+        const spad__ttgir_place place = spad__ttgir_place_at(t, at + 1);
+        if (place.file == 0) continue;
+        const int length = (int)t->m->tokens.items[place.file].length - 2; /* its quotes */
+        snprintf(made->file, made->size, "%.*s", length, spad__mlir_text(t->m, place.file) + 1);
+        *made->source_line = place.line;
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_ttgir_find_source(char *file, size_t size, int32_t *source_line, const char *text,
+                                   size_t length, int32_t line, const spad_host *host,
+                                   spad_error *error) {
+    source_of_text made = {file, size, source_line, line};
+    const spad_kernel_options options = {.host = host};
+    file[0] = '\0';
+    *source_line = 0;
+    const spad_status status =
+        with_own_diagnostics(text, length, &options, find_source_of_text, &made, error);
+    return status == SPAD_ERR_SYNTAX ? SPAD_OK : status;
+}
+
 /* ---- barriers -------------------------------------------------------------------------- */
 
 typedef struct barriers_of_text {

@@ -479,12 +479,9 @@ class Kernel(_Finished):
             text += f" ring {_counts(ring)}"
         if like is not None:
             text += f" like {_handle(like).text}"
-        if align is not None:
-            text += f" align {_number(align)}"
-        if reused is not None:
-            text += f" reused {_number(reused)}"
-        if near is not None:
-            text += f" near {_number(near)}"
+        for word, value in (("align", align), ("reused", reused), ("near", near)):
+            if value is not None:
+                text += f" {word} {_number(value)}"
         if cached is not None:
             text += f" cached {_number(cached[0])} of {_number(cached[1])}"
         if pieces is not None:

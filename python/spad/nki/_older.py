@@ -5,7 +5,7 @@ In neuronxcc.nki an operation gives its result back: `t[i] = nl.exp(x)` writes i
 `y = nl.exp(x)` makes a new tensor, which the compiler places. A Result is recorded when it is known
 which of both it is: where it is assigned, or before anything else is recorded. Tensors with block
 dimensions are one tensor for each tile; where they are is what spad.nki's direct allocation says
-(_nki_direct, docs/direct.md).
+(_direct, docs/direct.md).
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions of a lowered kernel, in the walk over it (_tilelang_walk): of threads, of loops that are run, of loops that stay loops, and of
-data (_tilelang_decide)."""
+"""Conditions of a lowered kernel, in the walk over it (_walk): of threads, of loops that are run, of loops that stay loops, and of
+data (_decide)."""
 
 import contextlib
 import json

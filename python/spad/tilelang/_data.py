@@ -11,7 +11,7 @@ as true gives all orders and all races, because no guard decides what waits for 
 that are read were written: a buffer whose accesses are all under guards of one form has a tile for each place of
 the data, so a read under a guard has to find what was last written under the same guard, which is there if it is.
 
-What a walk has seen decides how the next one reads it (`Known.learn`); `_tilelang_load` walks until nothing is new.
+What a walk has seen decides how the next one reads it (`Known.learn`); `_load` walks until nothing is new.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What data decides in a walk over a lowered kernel (_tilelang_walk): which values are the same ones, which rounds a loop has, and what
-is under conditions on data. _tilelang_data has what the walks of a kernel learn from each other.
+"""What data decides in a walk over a lowered kernel (_walk): which values are the same ones, which rounds a loop has, and what
+is under conditions on data. _data has what the walks of a kernel learn from each other.
 
 Two uses of data are one value where the same expression reads global memory that the kernel does not write, or variables that came
 about in the same way from such data. Tensors of a kernel are taken to be different memory, which nothing else writes while it runs.
@@ -360,7 +360,7 @@ class Decides:
     # ---- guards -----------------------------------------------------------------------------
 
     def _guard_form(self, condition):
-        """The form of a guard (_tilelang_data), or None: data that the kernel does not write, at a place that blocks and loops give."""
+        """The form of a guard (_data), or None: data that the kernel does not write, at a place that blocks and loops give."""
         found = _data.guard_of(condition)
         if found is None or not self._lasting(condition) or found[0] in self.known.bad or self._opaque(found[1]):
             return None

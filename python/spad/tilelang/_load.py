@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.tilelang.load: a kernel of the kernel language from what TileLang lowered, from its objects or from a recorded tree.
 
-_tilelang_tree makes the tree, _tilelang_walk walks it warp by warp, _tilelang_join joins stores, _tilelang_write writes the text; _tilelang_calls and
-_tilelang_tcgen05 have the intrinsics, _tilelang_sets the bytes, _tilelang_page the page.
+_tree makes the tree, _walk walks it warp by warp, _join joins stores, _write writes the text; _calls and
+_tcgen05 have the intrinsics, _sets the bytes, _page the page.
 """
 
 from __future__ import annotations

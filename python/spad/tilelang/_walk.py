@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walk over a tree of what TileLang lowered (_tilelang_tree): what each warp does to memory, and in which order.
+"""The walk over a tree of what TileLang lowered (_tree): what each warp does to memory, and in which order.
 
 Every warp is an agent: the function is walked once for each warp, with the threads of it that take part in a statement.
 Loops that synchronise stay loops; the others are run here, and each of their statements is one operation with the bytes
-that all iterations and threads of the warp access. _tilelang_calls has the intrinsics.
+that all iterations and threads of the warp access. _calls has the intrinsics.
 """
 
 import json

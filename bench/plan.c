@@ -82,7 +82,7 @@ static spad_plan *read_plan(const char *path) {
     fclose(file);
     spad_error error;
     spad_plan *plan = new_plan();
-    if (spad_plan_read_csv(plan, text, length, path, &error) != SPAD_OK) die(error.message);
+    if (spad_plan_read_csv(plan, text, length, path, NULL, &error) != SPAD_OK) die(error.message);
     free(text);
     return plan;
 }

@@ -385,7 +385,6 @@ typedef struct cli_pictures {
     const char *svg;
     const char *trace;
     const char *data;
-    const char *snapshot;
     bool text;
     int64_t timeout_ns; /* for pictures of an analysis, from `started` on; 0: none */
     int64_t started;
@@ -395,8 +394,7 @@ typedef struct cli_pictures {
 #define CLI_PICTURE_OPTIONS(pictures)                                                             \
     {.name = "--report", .value = &(pictures).html}, {.name = "--svg", .value = &(pictures).svg}, \
         {.name = "--trace", .value = &(pictures).trace},                                          \
-        {.name = "--data", .value = &(pictures).data},                                            \
-        {.name = "--snapshot", .value = &(pictures).snapshot}, {                                  \
+        {.name = "--data", .value = &(pictures).data}, {                                          \
         .name = "--text", .flag = &(pictures).text                                                \
     }
 
@@ -406,8 +404,7 @@ typedef struct cli_pictures {
     "  --svg OUT.svg             the picture alone, to print\n"                         \
     "  --text                    a map of letters on stdout\n"                          \
     "  --trace OUT.json          for Perfetto and chrome://tracing\n"                   \
-    "  --data OUT.json           the report as data (docs/schema)\n"                    \
-    "  --snapshot OUT.pickle     for PyTorch's memory_viz page\n"
+    "  --data OUT.json           the report as data (docs/schema)\n"
 
 /* Can they be written, or is stdout taken by --json or by another one? `other` is one more output
  * of the command, or NULL. False: the reason was printed. */

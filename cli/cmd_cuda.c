@@ -130,7 +130,7 @@ static cli_exit list(const char *path) {
     if (spad_diagnostics_create(&faults, NULL, &error) == SPAD_OK) {
         exit = list_file(&text, path, faults);
         if (spad_diagnostics_count(faults) > 0)
-            spad_diagnostics_write_text(faults, &messages, NULL);
+            spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &messages, NULL);
         spad_diagnostics_destroy(faults);
     } else {
         exit = cli_fail(&error);

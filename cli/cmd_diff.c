@@ -15,7 +15,7 @@ typedef struct diff_words {
 } diff_words;
 
 static spad_status write_html(const spad_sink *sink, const void *diff, spad_error *error) {
-    return spad_report_diff_write_html(diff, sink, error);
+    return spad_report_diff_write(diff, SPAD_FORMAT_HTML, sink, error);
 }
 
 static spad_status make_report(spad_report **out, const cli_places *places, const char *path,
@@ -51,8 +51,8 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
     const spad_sink sink =
         cli_sink(cli_summary_file(&words->pictures, NULL), words->plan.kernel.json);
     const spad_status status = words->plan.kernel.json
-                                   ? spad_report_diff_write_json(diff, &sink, &error)
-                                   : spad_report_diff_write_text(diff, &sink, &error);
+                                   ? spad_report_diff_write(diff, SPAD_FORMAT_JSON, &sink, &error)
+                                   : spad_report_diff_write(diff, SPAD_FORMAT_TEXT, &sink, &error);
     cli_exit exit = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
     if (exit == CLI_FINE && words->pictures.html != NULL) {
         exit = cli_write_file(words->pictures.html, write_html, diff);

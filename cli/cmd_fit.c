@@ -43,22 +43,24 @@ static cli_exit show(const spad_analysis *analysis, bool json) {
         cli_list object;
         cli_object_open(&object);
         cli_object_key(&object, "layout");
-        status = spad_layout_write_json(layout, &object.items, &error);
+        status = spad_layout_write(layout, SPAD_FORMAT_JSON, &object.items, &error);
         cli_object_key(&object, "occupancy");
         if (status == SPAD_OK) {
             status = spad_occupancy_write_json(spad_layout_get_kernel(layout), layout,
                                                &object.items, &error);
         }
         cli_object_key(&object, "changes");
-        if (status == SPAD_OK) status = spad_fit_write_json(fit, layout, &object.items, &error);
+        if (status == SPAD_OK)
+            status = spad_fit_write(fit, layout, SPAD_FORMAT_JSON, &object.items, &error);
         cli_object_close(&object);
     } else {
-        status = spad_layout_write_table(layout, &sink, &error);
+        status = spad_layout_write(layout, SPAD_FORMAT_TABLE, &sink, &error);
         if (status == SPAD_OK) {
             status =
                 spad_occupancy_write_text(spad_layout_get_kernel(layout), layout, &sink, &error);
         }
-        if (status == SPAD_OK) status = spad_fit_write_text(fit, layout, &sink, &error);
+        if (status == SPAD_OK)
+            status = spad_fit_write(fit, layout, SPAD_FORMAT_TEXT, &sink, &error);
     }
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }

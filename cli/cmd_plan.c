@@ -118,16 +118,17 @@ static spad_status summarise(const spad_plan *plan, const spad_plan_result *resu
         cli_list list;
         cli_object_open(&list);
         cli_object_key(&list, "plan");
-        status = spad_plan_write_json(plan, result, reason, &list.items, error);
+        status = spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &list.items, error);
         cli_object_key(&list, "soft");
-        if (status == SPAD_OK) status = spad_soft_write_json(constraints, &list.items, error);
+        if (status == SPAD_OK)
+            status = spad_soft_write(constraints, SPAD_FORMAT_JSON, &list.items, error);
         cli_object_close(&list);
         return status;
     }
-    if (json) return spad_plan_write_json(plan, result, reason, &sink, error);
-    status = spad_plan_write_text(plan, result, reason, &sink, error);
+    if (json) return spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &sink, error);
+    status = spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &sink, error);
     if (status == SPAD_OK && constraints != NULL)
-        status = spad_soft_write_text(constraints, &sink, error);
+        status = spad_soft_write(constraints, SPAD_FORMAT_TEXT, &sink, error);
     return status;
 }
 
@@ -138,7 +139,7 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
     spad_error error;
     spad_plan_reason *reason = NULL;
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
-    if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
+    if (!fits && spad_plan_explain(&reason, plan, result, 0, NULL, &error) != SPAD_OK)
         return cli_fail_input(&error, file, words->input.kernel.json);
     if (reason != NULL && reason->found != NULL) {
         const cli_exit found = show(input, reason->found, NULL, words, text, file);

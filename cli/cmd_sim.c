@@ -17,8 +17,9 @@ typedef struct sim_words {
 static cli_exit show(const spad_sim *sim, const sim_words *words) {
     const spad_sink sink = cli_sink(cli_summary_file(&words->pictures, NULL), words->kernel.json);
     spad_error error;
-    const spad_status status = words->kernel.json ? spad_sim_write_json(sim, &sink, &error)
-                                                  : spad_sim_write_text(sim, &sink, &error);
+    const spad_status status = words->kernel.json
+                                   ? spad_sim_write(sim, SPAD_FORMAT_JSON, &sink, &error)
+                                   : spad_sim_write(sim, SPAD_FORMAT_TEXT, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     return spad_sim_get_stuck(sim) != NULL ? CLI_FINDINGS : CLI_FINE;
 }

@@ -97,7 +97,8 @@ static cli_exit list_targets(bool json) {
     for (size_t i = 0; (target = spad_target_get(i)) != NULL; i++) {
         spad_error error;
         cli_list_next(&list);
-        if (spad_target_write_json(target, &list.items, &error) != SPAD_OK) return cli_fail(&error);
+        if (spad_target_write(target, SPAD_FORMAT_JSON, &list.items, &error) != SPAD_OK)
+            return cli_fail(&error);
     }
     cli_list_close(&list);
     return CLI_FINE;
@@ -161,7 +162,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
     *target = *owned;
     if (exit == CLI_FINDINGS) {
         const spad_sink messages = cli_sink(stderr, false);
-        spad_diagnostics_write_text(diagnostics, &messages, NULL);
+        spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &messages, NULL);
         exit = CLI_USAGE; /* bad input: showing was the task, not checking */
     }
     spad_diagnostics_destroy(diagnostics);
@@ -180,8 +181,8 @@ static cli_exit show_target(int count, char **words, bool json) {
     const cli_exit exit = cli_find_target(&target, &owned, words[0]);
     if (exit != CLI_FINE) return exit;
     const spad_sink results = spad_sink_file(stdout);
-    const spad_status status = json ? spad_target_write_json(target, &results, &error)
-                                    : spad_target_write_text(target, &results, &error);
+    const spad_status status = json ? spad_target_write(target, SPAD_FORMAT_JSON, &results, &error)
+                                    : spad_target_write(target, SPAD_FORMAT_TEXT, &results, &error);
     spad_target_destroy(owned);
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
@@ -205,10 +206,10 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
     spad_status status = SPAD_OK;
     if (list != NULL) {
         cli_list_next(list);
-        status = spad_diagnostics_write_json(diagnostics, &list->items, &error);
+        status = spad_diagnostics_write(diagnostics, SPAD_FORMAT_JSON, &list->items, &error);
     } else {
         const spad_sink messages = cli_sink(stderr, false);
-        status = spad_diagnostics_write_text(diagnostics, &messages, &error);
+        status = spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &messages, &error);
     }
     return status == SPAD_OK ? exit : cli_fail(&error);
 }

@@ -68,11 +68,11 @@ static spad_status write_json(const spad_tune *tune, const spad_frontier *layout
     inner_lines lines = {.file = file};
     const spad_sink outer = {.write = write_held, .context = &held};
     const spad_sink inner = {.write = write_inner, .context = &lines};
-    spad_status status = spad_tune_write_json(tune, &outer, error);
+    spad_status status = spad_tune_write(tune, SPAD_FORMAT_JSON, &outer, error);
     if (status != SPAD_OK) return status;
     fputs(",\n  \"layouts\": ", file);
     if (layouts != NULL) {
-        status = spad_frontier_write_json(layouts, &inner, error);
+        status = spad_frontier_write(layouts, SPAD_FORMAT_JSON, &inner, error);
     } else {
         fputs("null", file);
     }
@@ -111,12 +111,12 @@ static cli_exit show(const spad_tune *tune, const spad_frontier *layouts, const 
     if (words->kernel.json) {
         status = write_json(tune, layouts, file, &error);
     } else {
-        status = spad_tune_write_text(tune, &sink, &error);
+        status = spad_tune_write(tune, SPAD_FORMAT_TEXT, &sink, &error);
         const bool several =
             layouts != NULL && (spad_frontier_point_count(layouts) > 1 || words->release);
         if (status == SPAD_OK && several) {
             fputs("\n", file);
-            status = spad_frontier_write_text(layouts, &sink, &error);
+            status = spad_frontier_write(layouts, SPAD_FORMAT_TEXT, &sink, &error);
         }
     }
     if (status != SPAD_OK) return cli_fail(&error);

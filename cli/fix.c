@@ -17,8 +17,8 @@ static cli_exit show_changes(const spad_advice *advice, const char *output, bool
     const bool to_stdout = output != NULL && strcmp(output, "-") == 0;
     const spad_sink sink = cli_sink(to_stdout ? stderr : stdout, json);
     spad_error error;
-    const spad_status status = json ? spad_advice_write_json(advice, &sink, &error)
-                                    : spad_advice_write_text(advice, &sink, &error);
+    const spad_status status = json ? spad_advice_write(advice, SPAD_FORMAT_JSON, &sink, &error)
+                                    : spad_advice_write(advice, SPAD_FORMAT_TEXT, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     if (!proved && output != NULL) {
         cli_message("'%s' is not written; 'spad check' and 'spad plan' show why", output);

@@ -123,7 +123,7 @@ static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
                                            : cli_fail_input(&error, out->path, words->json);
     }
     if (spad_diagnostics_count(*faults) > 0) {
-        spad_diagnostics_write_text(*faults, &messages, NULL);
+        spad_diagnostics_write(*faults, SPAD_FORMAT_TEXT, &messages, NULL);
         return CLI_USAGE;
     }
     spad_diagnostics_destroy(*faults);
@@ -182,7 +182,8 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
     spad_diagnostics *faults;
     const spad_sink results = spad_sink_file(stdout);
     const cli_exit exit = read_text(out, &faults, path, text, words);
-    if (faults != NULL && words->json) spad_diagnostics_write_json(faults, &results, NULL);
+    if (faults != NULL && words->json)
+        spad_diagnostics_write(faults, SPAD_FORMAT_JSON, &results, NULL);
     spad_diagnostics_destroy(faults);
     return exit;
 }

@@ -12,28 +12,15 @@
 
 /* ---- pictures ---------------------------------------------------------------------- */
 
-static spad_status write_html(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_html(report, sink, error);
-}
+/* A report and the form that goes to a file. */
+typedef struct picture_form {
+    const spad_report *report;
+    spad_format format;
+} picture_form;
 
-static spad_status write_svg(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_svg(report, sink, error);
-}
-
-static spad_status write_trace(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_trace(report, sink, error);
-}
-
-static spad_status write_data(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_json(report, sink, error);
-}
-
-static spad_status write_snapshot(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_snapshot(report, sink, error);
-}
-
-static spad_status write_text(const spad_sink *sink, const void *report, spad_error *error) {
-    return spad_report_write_text(report, sink, error);
+static spad_status write_form(const spad_sink *sink, const void *object, spad_error *error) {
+    const picture_form *form = object;
+    return spad_report_write(form->report, form->format, sink, error);
 }
 
 static int is_stdout(const char *path) {
@@ -43,7 +30,7 @@ static int is_stdout(const char *path) {
 /* How many documents go to stdout. */
 static int count_documents(const cli_pictures *p, const char *other) {
     return is_stdout(p->html) + is_stdout(p->svg) + is_stdout(p->trace) + is_stdout(p->data) +
-           is_stdout(p->snapshot) + is_stdout(other);
+           is_stdout(other);
 }
 
 bool cli_pictures_fit(const cli_pictures *p, bool json, const char *other) {
@@ -57,19 +44,23 @@ FILE *cli_summary_file(const cli_pictures *p, const char *other) {
 }
 
 bool cli_wants_pictures(const cli_pictures *p) {
-    return p->html != NULL || p->svg != NULL || p->trace != NULL || p->data != NULL ||
-           p->snapshot != NULL || p->text;
+    return p->html != NULL || p->svg != NULL || p->trace != NULL || p->data != NULL || p->text;
 }
 
 cli_exit cli_write_pictures(const cli_pictures *p, const spad_report *report) {
+    const struct {
+        const char *path;
+        spad_format format;
+    } wanted[] = {{p->text ? "-" : NULL, SPAD_FORMAT_TEXT},
+                  {p->html, SPAD_FORMAT_HTML},
+                  {p->svg, SPAD_FORMAT_SVG},
+                  {p->trace, SPAD_FORMAT_TRACE},
+                  {p->data, SPAD_FORMAT_JSON}};
     cli_exit exit = CLI_FINE;
-    if (p->text) exit = cli_write_file("-", write_text, report);
-    if (exit == CLI_FINE && p->html != NULL) exit = cli_write_file(p->html, write_html, report);
-    if (exit == CLI_FINE && p->svg != NULL) exit = cli_write_file(p->svg, write_svg, report);
-    if (exit == CLI_FINE && p->trace != NULL) exit = cli_write_file(p->trace, write_trace, report);
-    if (exit == CLI_FINE && p->data != NULL) exit = cli_write_file(p->data, write_data, report);
-    if (exit == CLI_FINE && p->snapshot != NULL)
-        exit = cli_write_file(p->snapshot, write_snapshot, report);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && exit == CLI_FINE; i++) {
+        const picture_form form = {report, wanted[i].format};
+        if (wanted[i].path != NULL) exit = cli_write_file(wanted[i].path, write_form, &form);
+    }
     return exit;
 }
 

@@ -70,8 +70,8 @@ static cli_exit show_rows(spad_status status, const spad_diagnostics *faults, bo
                           const spad_error *error, const char *path, const cli_plan_words *words) {
     if (status != SPAD_OK && spad_diagnostics_count(faults) > 0) {
         const spad_sink messages = cli_sink(stderr, false), results = spad_sink_file(stdout);
-        spad_diagnostics_write_text(faults, &messages, NULL);
-        if (words->kernel.json) spad_diagnostics_write_json(faults, &results, NULL);
+        spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &messages, NULL);
+        if (words->kernel.json) spad_diagnostics_write(faults, SPAD_FORMAT_JSON, &results, NULL);
         return CLI_USAGE;
     }
     if (status != SPAD_OK) return cli_fail_input(error, path, words->kernel.json);
@@ -97,7 +97,7 @@ cli_exit cli_read_rows(cli_row_reader *read, void *into, const cli_text *text, c
 
 static spad_status read_plan_rows(void *into, const cli_text *text, const char *name,
                                   const spad_plan_csv_options *options, spad_error *error) {
-    return spad_plan_read_csv_with(into, text->bytes, text->length, name, options, error);
+    return spad_plan_read_csv(into, text->bytes, text->length, name, options, error);
 }
 
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,

@@ -8,9 +8,10 @@
 #include "cli.h"
 #include "plan_kernel.h"
 #include "progress.h"
+#include "spad/experimental/kernel_rows.h"
 
 static spad_status write_placements(const spad_sink *sink, const void *layout, spad_error *error) {
-    return spad_layout_write_csv(layout, sink, error);
+    return spad_layout_write(layout, SPAD_FORMAT_CSV, sink, error);
 }
 
 static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *words) {
@@ -21,8 +22,9 @@ static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *wor
         if (exit != CLI_FINE) return exit;
     }
     const spad_sink sink = cli_sink(cli_summary_file(&words->pictures, words->output), words->json);
-    const spad_status status = words->json ? spad_analysis_write_json(analysis, &sink, &error)
-                                           : spad_analysis_write_text(analysis, &sink, &error);
+    const spad_status status = words->json
+                                   ? spad_analysis_write(analysis, SPAD_FORMAT_JSON, &sink, &error)
+                                   : spad_analysis_write(analysis, SPAD_FORMAT_TEXT, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     if (!words->json) {
         const cli_exit exit =
@@ -74,8 +76,9 @@ static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
 static cli_exit show_frontier(const spad_frontier *frontier, bool json) {
     const spad_sink sink = cli_sink(stdout, json);
     spad_error error;
-    const spad_status status = json ? spad_frontier_write_json(frontier, &sink, &error)
-                                    : spad_frontier_write_text(frontier, &sink, &error);
+    const spad_status status = json
+                                   ? spad_frontier_write(frontier, SPAD_FORMAT_JSON, &sink, &error)
+                                   : spad_frontier_write(frontier, SPAD_FORMAT_TEXT, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     return spad_frontier_point_count(frontier) > 0 ? CLI_FINE : CLI_FINDINGS;
 }

@@ -39,7 +39,7 @@ typedef enum relation { NEEDS, EXCLUDES } relation;
 
 enum { OTHERS_MAX = 9, LIST_SIZE = 128 };
 
-#define PICTURES "--report", "--svg", "--trace", "--data", "--snapshot", "--text"
+#define PICTURES "--report", "--svg", "--trace", "--data", "--text"
 
 typedef struct option_rule {
     const char *option;

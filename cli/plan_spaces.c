@@ -120,8 +120,9 @@ static cli_exit print_all(const spad_spaces *spaces, const spad_spaces_result *r
     const bool json = words->input->kernel.json;
     const spad_sink sink = cli_sink(out, json);
     spad_error error;
-    const spad_status status = json ? spad_spaces_write_json(spaces, result, &sink, &error)
-                                    : spad_spaces_write_text(spaces, result, &sink, &error);
+    const spad_status status =
+        json ? spad_spaces_write(spaces, result, SPAD_FORMAT_JSON, &sink, &error)
+             : spad_spaces_write(spaces, result, SPAD_FORMAT_TEXT, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
     cli_exit exit = CLI_FINE;
     for (size_t m = 0; !json && m < result->count && exit == CLI_FINE; m++) {

@@ -27,10 +27,10 @@ int main(int argc, char **argv) {
 
     spad_status failed = spad_kernel_parse(&kernel, text, length, "exp.spad", NULL, NULL, &e);
     if (!failed) failed = spad_analysis_create(&analysis, kernel, NULL, &e);
-    if (!failed) failed = spad_analysis_write_text(analysis, &out, &e);
+    if (!failed) failed = spad_analysis_write(analysis, SPAD_FORMAT_TEXT, &out, &e);
     if (!failed) failed = spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &e);
     if (!failed) failed = spad_report_add_analysis(report, analysis, &e);
-    if (!failed) failed = spad_report_write_html(report, &file, &e);
+    if (!failed) failed = spad_report_write(report, SPAD_FORMAT_HTML, &file, &e);
     if (failed) fprintf(stderr, "%s\n", e.message);
     spad_report_destroy(report);
     spad_analysis_destroy(analysis);

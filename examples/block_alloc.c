@@ -81,7 +81,7 @@ int main(void) {
     const spad_sink out = spad_sink_file(stdout);
     const int good = tiles(b) && barriers_and_accumulators(b) && thread_private(b) &&
                      ok(spad_block_plan(b, &error)) && ok(spad_block_check_fit(b, &error)) &&
-                     ok(spad_block_write_text(b, &out, &error));
+                     ok(spad_block_write(b, SPAD_FORMAT_TEXT, &out, &error));
     spad_block_destroy(b);
     return good ? 0 : 1;
 }

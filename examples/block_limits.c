@@ -48,7 +48,7 @@ static void too_deep(const spad_sink *out) {
     show("barrier", spad_block_alloc_barrier(&number, b, arrivals, 4, "full", &error));
     show("plan", spad_block_plan(b, &error));
     show("check_fit", spad_block_check_fit(b, &error));
-    spad_block_write_text(b, out, &error);
+    spad_block_write(b, SPAD_FORMAT_TEXT, out, &error);
     spad_block_destroy(b);
 }
 
@@ -102,7 +102,7 @@ static void one_core(const spad_sink *out) {
                                      buffers[i].scope, buffers[i].name, &error));
     }
     show("plan", spad_block_plan(b, &error));
-    spad_block_write_text(b, out, &error);
+    spad_block_write(b, SPAD_FORMAT_TEXT, out, &error);
     spad_block_destroy(b);
 }
 

@@ -39,9 +39,9 @@ static spad_status draw(const spad_trace *trace, const char *path, spad_error *e
         const spad_sink sink = spad_sink_file(file);
         status = spad_report_add_trace(report, trace, error);
         if (status == SPAD_OK && path != NULL)
-            status = spad_report_write_html(report, &sink, error);
+            status = spad_report_write(report, SPAD_FORMAT_HTML, &sink, error);
         if (status == SPAD_OK && path == NULL)
-            status = spad_report_write_text(report, &sink, error);
+            status = spad_report_write(report, SPAD_FORMAT_TEXT, &sink, error);
         if (path != NULL) fclose(file);
     } else {
         perror(path);

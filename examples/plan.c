@@ -21,7 +21,7 @@ static spad_status solve(spad_plan *plan, int64_t capacity, spad_error *error) {
     spad_status status = spad_plan_set_capacity(plan, capacity, error);
     if (!status) status = spad_plan_solve(&result, plan, NULL, error);
     if (!status && result->verdict == SPAD_PLAN_INFEASIBLE) {
-        status = spad_plan_explain(&reason, plan, result, 0, error);
+        status = spad_plan_explain(&reason, plan, result, 0, NULL, error);
         if (!status)
             printf("%lld B are too few by %lld B\n", (long long)capacity, (long long)reason->over);
     } else if (!status) {

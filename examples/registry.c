@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "spad/launch.h"
+#include "spad/experimental/launch.h"
 #include "spad/registry.h"
 
 enum { STATES = 3, STAGES = 3 };

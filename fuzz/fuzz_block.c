@@ -139,8 +139,8 @@ static spad_block_totals run(const uint8_t *data, size_t size, spad_block_policy
         check(block, options.merge_static);
         REQUIRE(spad_block_get_totals(&totals, block, &error) == SPAD_OK);
         REQUIRE((spad_block_check_fit(block, &error) == SPAD_OK) == totals.fits);
-        REQUIRE(spad_block_write_text(block, &sink, &error) == SPAD_OK);
-        REQUIRE(spad_block_write_json(block, &sink, &error) == SPAD_OK);
+        REQUIRE(spad_block_write(block, SPAD_FORMAT_TEXT, &sink, &error) == SPAD_OK);
+        REQUIRE(spad_block_write(block, SPAD_FORMAT_JSON, &sink, &error) == SPAD_OK);
         spad_trace *trace;
         if (spad_trace_create(&trace, target, NULL, NULL) == SPAD_OK) {
             (void)spad_block_write_trace(block, trace, NULL); /* live bytes may not fit 64 bits */

@@ -8,6 +8,7 @@
  * its numbers.
  */
 #include "faults.h"
+#include "kernel/kernel_builder.h"
 #include "spad/spad.h"
 
 enum { CALLS_MAX = 96, EVENTS_MAX = 500, LIST_MAX = 3 };
@@ -61,7 +62,7 @@ static size_t next_exprs(fuzz_input *in, spad_expr *items) {
 
 /* ---- one call each ----------------------------------------------------------------- */
 
-static void add_tensor(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_tensor(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     lists l;
     int64_t number;
     const int what = fuzz_next(in);
@@ -90,10 +91,10 @@ static void add_tensor(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
         t.alias_tile = next_number(in);
     }
     if (what & 64) t.align = next_amount(in);
-    TRY(run, spad_kernel_builder_tensor(&number, b, &t, &run->error));
+    TRY(run, spad__kernel_builder_tensor(&number, b, &t, &run->error));
 }
 
-static void add_access(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_access(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     lists l;
     spad_kernel_access access = {.tensor = next_number(in),
                                  .kind = fuzz_next(in) % 5U,
@@ -106,24 +107,24 @@ static void add_access(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
                                         .to = (spad_expr)next_number(in),
                                         .step = (spad_expr)next_number(in)};
     }
-    TRY(run, spad_kernel_builder_access(b, &access, &run->error));
+    TRY(run, spad__kernel_builder_access(b, &access, &run->error));
 }
 
-static void add_statement(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_statement(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     lists l;
     const spad_statement_kind kind =
         (spad_statement_kind)(fuzz_next(in) % (SPAD_STATEMENT_KINDS + 1));
-    spad_statement s = spad_statement_of(kind, next_number(in));
+    spad_statement s = spad__statement_of(kind, next_number(in));
     s.index = l.exprs;
     s.index_count = next_exprs(in, l.exprs);
     s.amount = (spad_expr)next_number(in);
     s.expect = (spad_expr)next_number(in);
     s.unit = fuzz_next(in) & 1 ? -1 : next_number(in);
     s.flags = fuzz_next(in) % 9U;
-    TRY(run, spad_kernel_builder_statement(b, &s, &run->error));
+    TRY(run, spad__kernel_builder_statement(b, &s, &run->error));
 }
 
-static void add_completion(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_completion(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     lists l;
     spad_kernel_completion c = {.kind = (spad_completion_kind)(fuzz_next(in) % 4),
                                 .object = next_number(in),
@@ -131,10 +132,10 @@ static void add_completion(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in
                                 .flags = fuzz_next(in) % 9U};
     c.index_count = next_exprs(in, l.exprs);
     c.amount = (spad_expr)next_number(in);
-    TRY(run, spad_kernel_builder_completion(b, &c, &run->error));
+    TRY(run, spad__kernel_builder_completion(b, &c, &run->error));
 }
 
-static void add_if(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_if(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     spad_comparison list[LIST_MAX];
     const size_t count = fuzz_next(in) % (LIST_MAX + 1);
     for (size_t i = 0; i < count; i++) {
@@ -142,38 +143,38 @@ static void add_if(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
                                     (spad_relation)(fuzz_next(in) % (SPAD_RELATIONS + 1)),
                                     (spad_expr)next_number(in), (fuzz_next(in) & 1) != 0};
     }
-    TRY(run, spad_kernel_builder_if(b, list, count, &run->error));
+    TRY(run, spad__kernel_builder_if(b, list, count, &run->error));
 }
 
-static void add_expr(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_expr(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     spad_expr expr;
     switch (fuzz_next(in) % 4) {
     case 0: {
         const int64_t value = next_number(in);
-        TRY(run, spad_kernel_builder_number(&expr, b, value, &run->error));
+        TRY(run, spad__kernel_builder_number(&expr, b, value, &run->error));
         break;
     }
     case 1: {
         const char *name = next_name(in);
-        TRY(run, spad_kernel_builder_name(&expr, b, name, &run->error));
+        TRY(run, spad__kernel_builder_name(&expr, b, name, &run->error));
         break;
     }
     case 2: {
         const spad_expr_op op = (spad_expr_op)(fuzz_next(in) % (SPAD_EXPR_OPS + 1));
         const spad_expr left = (spad_expr)next_number(in);
         const spad_expr right = (spad_expr)next_number(in);
-        TRY(run, spad_kernel_builder_apply(&expr, b, op, left, right, &run->error));
+        TRY(run, spad__kernel_builder_apply(&expr, b, op, left, right, &run->error));
         break;
     }
     default: {
         const char *text = next_text(in);
-        TRY(run, spad_kernel_builder_expr(&expr, b, text, &run->error));
+        TRY(run, spad__kernel_builder_expr(&expr, b, text, &run->error));
     }
     }
     REQUIRE((run->status == SPAD_OK) == (expr != 0));
 }
 
-static void add_declaration(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_declaration(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     lists l;
     int64_t number;
     spad_expr expr;
@@ -181,27 +182,27 @@ static void add_declaration(fuzz_run *run, spad_kernel_builder *b, fuzz_input *i
     const char *name = next_name(in);
     if (what == 0) {
         const spad_amount preset = next_amount(in);
-        TRY(run, spad_kernel_builder_param(&expr, b, name, preset, &run->error));
+        TRY(run, spad__kernel_builder_param(&expr, b, name, preset, &run->error));
     } else if (what == 1) {
         const size_t space = fuzz_next(in) % 8U;
         const spad_amount lower = next_amount(in);
         const spad_amount upper = next_amount(in);
         const spad_stack_behaviour behaviour = (spad_stack_behaviour)(fuzz_next(in) % 4);
-        TRY(run, spad_kernel_builder_region(b, space, lower, upper, behaviour, &run->error));
+        TRY(run, spad__kernel_builder_region(b, space, lower, upper, behaviour, &run->error));
     } else if (what == 2) {
         const size_t engine = fuzz_next(in) % 10U;
         const spad_unit_order order = (spad_unit_order)(fuzz_next(in) % (SPAD_UNIT_ORDERS + 1));
         const bool proxy = fuzz_next(in) & 1;
-        TRY(run, spad_kernel_builder_unit(&number, b, name, engine, order, proxy, &run->error));
+        TRY(run, spad__kernel_builder_unit(&number, b, name, engine, order, proxy, &run->error));
     } else {
         const spad_sync_kind kind = (spad_sync_kind)(fuzz_next(in) % (SPAD_SYNC_KINDS + 1));
         const spad_amounts dims = next_amounts(in, l.amounts[0]);
         const spad_amount count = next_amount(in);
-        TRY(run, spad_kernel_builder_sync(&number, b, kind, name, dims, count, &run->error));
+        TRY(run, spad__kernel_builder_sync(&number, b, kind, name, dims, count, &run->error));
     }
 }
 
-static void add_block(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_block(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     spad_expr variable;
     const int what = fuzz_next(in) % 10;
     const char *name = next_name(in);
@@ -212,55 +213,55 @@ static void add_block(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
         const spad_amounts dims = next_amounts(in, l.amounts[0]);
         const spad_amount least = next_amount(in);
         const spad_amount end = next_amount(in);
-        TRY(run, spad_kernel_builder_unknown(&number, b, name, dims, least, end, &value,
-                                             fuzz_next(in) & 1, &run->error));
+        TRY(run, spad__kernel_builder_unknown(&number, b, name, dims, least, end, &value,
+                                              fuzz_next(in) & 1, &run->error));
     } else if (what == 9) {
         spad_expr value;
         const int64_t unknown = next_number(in);
         const spad_expr element = (spad_expr)next_number(in);
-        TRY(run, spad_kernel_builder_value(&value, b, unknown, element, &run->error));
-        TRY(run, spad_kernel_builder_any(b, name, &run->error));
-        TRY(run, spad_kernel_builder_fix(b, name, &run->error));
+        TRY(run, spad__kernel_builder_value(&value, b, unknown, element, &run->error));
+        TRY(run, spad__kernel_builder_any(b, name, &run->error));
+        TRY(run, spad__kernel_builder_fix(b, name, &run->error));
     } else if (what == 6) {
         const spad_expr from = (spad_expr)next_number(in);
         const spad_expr to = (spad_expr)next_number(in);
         const spad_amount step = next_amount(in);
         const bool parallel = fuzz_next(in) & 1;
         TRY(run,
-            spad_kernel_builder_range(&variable, b, name, from, to, step, parallel, &run->error));
+            spad__kernel_builder_range(&variable, b, name, from, to, step, parallel, &run->error));
     } else if (what == 7) {
         int64_t number;
         const char *phase = fuzz_next(in) & 1 ? next_name(in) : NULL;
         const spad_amount count = next_amount(in);
-        TRY(run, spad_kernel_builder_cursor(&number, b, name, phase, count, &run->error));
+        TRY(run, spad__kernel_builder_cursor(&number, b, name, phase, count, &run->error));
     } else if (what == 0) {
         const spad_amount begin = next_amount(in);
         const spad_amount end = next_amount(in);
         const bool parallel = fuzz_next(in) & 1;
-        TRY(run, spad_kernel_builder_for(&variable, b, name, begin, end, parallel, &run->error));
+        TRY(run, spad__kernel_builder_for(&variable, b, name, begin, end, parallel, &run->error));
     } else if (what == 1) {
         add_if(run, b, in);
     } else if (what == 2) {
-        TRY(run, spad_kernel_builder_else(b, &run->error));
+        TRY(run, spad__kernel_builder_else(b, &run->error));
     } else if (what == 3) {
         const spad_amount sections = next_amount(in);
-        TRY(run, spad_kernel_builder_scope(b, name, sections, &run->error));
+        TRY(run, spad__kernel_builder_scope(b, name, sections, &run->error));
     } else if (what == 4) {
-        TRY(run, spad_kernel_builder_agent(b, name, &run->error));
+        TRY(run, spad__kernel_builder_agent(b, name, &run->error));
     } else {
-        TRY(run, spad_kernel_builder_end(b, &run->error));
+        TRY(run, spad__kernel_builder_end(b, &run->error));
     }
 }
 
-static void add_operation(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void add_operation(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     const int what = fuzz_next(in) % 4;
     if (what == 0) {
         const int64_t group = next_number(in);
-        TRY(run, spad_kernel_builder_group(b, group, &run->error));
+        TRY(run, spad__kernel_builder_group(b, group, &run->error));
     } else if (what == 1) {
         const spad_cost_kind kind = (spad_cost_kind)(fuzz_next(in) % 4);
         const spad_expr cost = (spad_expr)next_number(in);
-        TRY(run, spad_kernel_builder_cost(b, kind, cost, &run->error));
+        TRY(run, spad__kernel_builder_cost(b, kind, cost, &run->error));
     } else {
         const size_t engines = 10;
         const spad_target *target = spad_target_get(fuzz_next(in) % spad_target_count());
@@ -269,11 +270,11 @@ static void add_operation(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in)
                                  ? target->engines[engine].name
                                  : next_name(in);
         const char *name = next_name(in);
-        TRY(run, spad_kernel_builder_operation(b, runner, name, &run->error));
+        TRY(run, spad__kernel_builder_operation(b, runner, name, &run->error));
     }
 }
 
-static void call(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
+static void call(fuzz_run *run, spad__kernel_builder *b, fuzz_input *in) {
     switch (fuzz_next(in) % 9) {
     case 0: add_tensor(run, b, in); break;
     case 1: add_access(run, b, in); break;
@@ -284,7 +285,7 @@ static void call(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     case 6: add_operation(run, b, in); break;
     case 7: {
         const spad_location location = {fuzz_next(in), fuzz_next(in), 1};
-        spad_kernel_builder_at(b, location);
+        spad__kernel_builder_at(b, location);
         break;
     }
     default: add_block(run, b, in);
@@ -295,9 +296,9 @@ static void call(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
 
 static spad_kernel *build(fuzz_run *run, fuzz_input in, const spad_target *target) {
     const spad_kernel_options options = {.host = &run->host};
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_kernel *kernel;
-    MUST_OUT(run, b, spad_kernel_builder_create(&b, "k", "about", target, &options, &run->error));
+    MUST_OUT(run, b, spad__kernel_builder_create(&b, "k", "about", target, &options, &run->error));
     for (int i = 0; i < CALLS_MAX && in.size > 0; i++) {
         call(run, b, &in);
         char status[16];
@@ -305,11 +306,11 @@ static spad_kernel *build(fuzz_run *run, fuzz_input in, const spad_target *targe
         fuzz_append(&run->text, status, strlen(status));
     }
     do { /* close what is open */
-        TRY(run, spad_kernel_builder_end(b, &run->error));
+        TRY(run, spad__kernel_builder_end(b, &run->error));
     } while (run->status == SPAD_OK);
-    TRY(run, spad_kernel_builder_finish(&kernel, b, &run->error));
+    TRY(run, spad__kernel_builder_finish(&kernel, b, &run->error));
     REQUIRE((run->status == SPAD_OK) == (kernel != NULL));
-    spad_kernel_builder_destroy(b);
+    spad__kernel_builder_destroy(b);
     if (kernel != NULL) MUST(run, spad_kernel_write_text(kernel, &run->sink, &run->error));
     return kernel;
 }

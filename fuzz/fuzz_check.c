@@ -5,6 +5,7 @@
  * event limit would only make it slow.
  */
 #include "fuzz.h"
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 
 enum { EVENTS_MAX = 1500, OPERATIONS_MAX = 2000 };
@@ -58,10 +59,10 @@ static void simulate(const spad_kernel *kernel) {
     const spad_sink sink = {.write = fuzz_append, .context = &text};
     const spad_sim_totals totals = spad_sim_get_totals(sim);
     for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
-        REQUIRE(spad_sim_get_engine(sim, i).busy <= totals.makespan);
+        REQUIRE(spad__sim_get_engine(sim, i).busy <= totals.makespan);
     }
-    REQUIRE(spad_sim_write_text(sim, &sink, NULL) == SPAD_OK);
-    REQUIRE(spad_sim_write_json(sim, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_sim_write(sim, SPAD_FORMAT_TEXT, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_sim_write(sim, SPAD_FORMAT_JSON, &sink, NULL) == SPAD_OK);
     free(text.bytes);
     spad_sim_destroy(sim);
 }

@@ -6,6 +6,7 @@
  * that a layout places is inside its space.
  */
 #include "fuzz.h"
+#include "kernel/kernel.h"
 #include "spad/spad.h"
 
 enum { EVENTS_MAX = 3000 };
@@ -25,8 +26,8 @@ static void check_tables(const spad_kernel *kernel) {
         if (s->parent >= 0) {
             REQUIRE(s->end <= spad_kernel_get_statement(kernel, (size_t)s->parent)->end);
         }
-        REQUIRE(s->first_access + s->access_count <= spad_kernel_access_count(kernel));
-        REQUIRE(s->first_completion + s->completion_count <= spad_kernel_completion_count(kernel));
+        REQUIRE(s->first_access + s->access_count <= spad__kernel_access_count(kernel));
+        REQUIRE(s->first_completion + s->completion_count <= kernel->completions.count);
         REQUIRE(s->agent >= 0 && (size_t)s->agent < spad_kernel_agent_count(kernel));
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
@@ -114,9 +115,9 @@ static void check_layout(const spad_kernel *kernel) {
     }
     fuzz_text text = {0};
     const spad_sink sink = {.write = fuzz_append, .context = &text};
-    REQUIRE(spad_layout_write_text(layout, &sink, NULL) == SPAD_OK);
-    REQUIRE(spad_layout_write_table(layout, &sink, NULL) == SPAD_OK);
-    REQUIRE(spad_layout_write_json(layout, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_layout_write(layout, SPAD_FORMAT_TEXT, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_layout_write(layout, SPAD_FORMAT_TABLE, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_layout_write(layout, SPAD_FORMAT_JSON, &sink, NULL) == SPAD_OK);
     free(text.bytes);
     spad_layout_destroy(layout);
 }
@@ -154,7 +155,7 @@ static void check_faults(const spad_diagnostics *diagnostics) {
     }
     fuzz_text text = {0};
     const spad_sink sink = {.write = fuzz_append, .context = &text};
-    REQUIRE(spad_diagnostics_write_text(diagnostics, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &sink, NULL) == SPAD_OK);
     free(text.bytes);
 }
 

@@ -76,8 +76,8 @@ static void write_failure(fuzz_run *run) {
 
 static void write_faults(fuzz_run *run, const spad_diagnostics *faults) {
     spad_check *check;
-    MUST(run, spad_diagnostics_write_text(faults, &run->sink, &run->error));
-    MUST(run, spad_diagnostics_write_json(faults, &run->sink, &run->error));
+    MUST(run, spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_diagnostics_write(faults, SPAD_FORMAT_JSON, &run->sink, &run->error));
     MUST_OUT(run, check,
              spad_check_create_from_faults(&check, faults, "fuzz", &run->host, &run->error));
     MUST(run, spad_check_write_json(check, NULL, &run->sink, &run->error));
@@ -128,10 +128,10 @@ static void lay_out(pipeline *p) {
         write_failure(run);
         return;
     }
-    MUST(run, spad_layout_write_text(p->layout, &run->sink, &run->error));
-    MUST(run, spad_layout_write_table(p->layout, &run->sink, &run->error));
-    MUST(run, spad_layout_write_json(p->layout, &run->sink, &run->error));
-    MUST(run, spad_layout_write_csv(p->layout, &run->sink, &run->error));
+    MUST(run, spad_layout_write(p->layout, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_layout_write(p->layout, SPAD_FORMAT_TABLE, &run->sink, &run->error));
+    MUST(run, spad_layout_write(p->layout, SPAD_FORMAT_JSON, &run->sink, &run->error));
+    MUST(run, spad_layout_write(p->layout, SPAD_FORMAT_CSV, &run->sink, &run->error));
 }
 
 static void check(pipeline *p, const spad_error *no_layout) {
@@ -160,8 +160,8 @@ static void simulate(pipeline *p) {
         write_failure(run);
         return;
     }
-    MUST(run, spad_sim_write_text(p->sim, &run->sink, &run->error));
-    MUST(run, spad_sim_write_json(p->sim, &run->sink, &run->error));
+    MUST(run, spad_sim_write(p->sim, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_sim_write(p->sim, SPAD_FORMAT_JSON, &run->sink, &run->error));
 }
 
 /* What tuning chose has to hold for a layout of its own. */
@@ -178,8 +178,8 @@ static void tune(pipeline *p) {
         write_failure(run);
         return;
     }
-    MUST(run, spad_tune_write_text(tune, &run->sink, &run->error));
-    MUST(run, spad_tune_write_json(tune, &run->sink, &run->error));
+    MUST(run, spad_tune_write(tune, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_tune_write(tune, SPAD_FORMAT_JSON, &run->sink, &run->error));
     const spad_tune_totals totals = spad_tune_get_totals(tune);
     const spad_kernel *chosen = spad_tune_get_chosen(tune);
     REQUIRE((chosen != NULL) == (totals.planned != SPAD_UNBOUNDED));
@@ -195,8 +195,8 @@ static void fit(pipeline *p) {
     spad_fit *fit;
     MUST_OUT(run, fit, spad_fit_create(&fit, p->layout, &options, &run->error));
     if (spad_layout_fits(p->layout)) REQUIRE(spad_fit_count(fit) == 0);
-    MUST(run, spad_fit_write_text(fit, p->layout, &run->sink, &run->error));
-    MUST(run, spad_fit_write_json(fit, p->layout, &run->sink, &run->error));
+    MUST(run, spad_fit_write(fit, p->layout, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_fit_write(fit, p->layout, SPAD_FORMAT_JSON, &run->sink, &run->error));
     spad_fit_destroy(fit);
 }
 
@@ -212,12 +212,11 @@ static spad_report *make_report(pipeline *p, const char *title) {
 }
 
 static void write_report(fuzz_run *run, const spad_report *report) {
-    MUST(run, spad_report_write_text(report, &run->sink, &run->error));
-    MUST(run, spad_report_write_svg(report, &run->sink, &run->error));
-    MUST(run, spad_report_write_html(report, &run->sink, &run->error));
-    MUST(run, spad_report_write_json(report, &run->sink, &run->error));
-    MUST(run, spad_report_write_trace(report, &run->sink, &run->error));
-    MUST(run, spad_report_write_snapshot(report, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_SVG, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_HTML, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_JSON, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_TRACE, &run->sink, &run->error));
 }
 
 static void compare(pipeline *p, const spad_report *report) {
@@ -227,9 +226,9 @@ static void compare(pipeline *p, const spad_report *report) {
     TRY(run, spad_report_add_buffers(buffers, p->layout, &run->error));
     if (run->status != SPAD_OK) write_failure(run);
     MUST_OUT(run, diff, spad_report_diff_create(&diff, report, buffers, &run->host, &run->error));
-    MUST(run, spad_report_diff_write_text(diff, &run->sink, &run->error));
-    MUST(run, spad_report_diff_write_json(diff, &run->sink, &run->error));
-    MUST(run, spad_report_diff_write_html(diff, &run->sink, &run->error));
+    MUST(run, spad_report_diff_write(diff, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_report_diff_write(diff, SPAD_FORMAT_JSON, &run->sink, &run->error));
+    MUST(run, spad_report_diff_write(diff, SPAD_FORMAT_HTML, &run->sink, &run->error));
     spad_report_diff_destroy(diff);
     spad_report_destroy(buffers);
 }
@@ -310,16 +309,17 @@ static void show_plan(pipeline *p, size_t space, const spad_plan *plan) {
     }
     const bool fits = result->verdict <= SPAD_PLAN_FEASIBLE;
     if (!fits) {
-        MUST_OUT(run, reason, spad_plan_explain(&reason, plan, result, 1000000000, &run->error));
+        MUST_OUT(run, reason,
+                 spad_plan_explain(&reason, plan, result, 1000000000, NULL, &run->error));
     }
-    MUST(run, spad_plan_write_text(plan, result, reason, &run->sink, &run->error));
-    MUST(run, spad_plan_write_json(plan, result, reason, &run->sink, &run->error));
+    MUST(run, spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &run->sink, &run->error));
+    MUST(run, spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &run->sink, &run->error));
     if (fits) {
         spad_report *report = make_report(p, "plan");
         spad_emit *table = make_table(p);
         MUST(run, spad_report_add_plan(report, plan, result, space, &run->error));
         MUST(run, spad_emit_add_plan(table, plan, result, space, &run->error));
-        MUST(run, spad_report_write_json(report, &run->sink, &run->error));
+        MUST(run, spad_report_write(report, SPAD_FORMAT_JSON, &run->sink, &run->error));
         write_table(run, table);
         spad_emit_destroy(table);
         spad_report_destroy(report);
@@ -364,7 +364,7 @@ static void trace(pipeline *p) {
     spad_report *report = make_report(p, "trace");
     TRY(run, spad_report_add_trace(report, trace, &run->error));
     if (run->status != SPAD_OK) write_failure(run);
-    MUST(run, spad_report_write_json(report, &run->sink, &run->error));
+    MUST(run, spad_report_write(report, SPAD_FORMAT_JSON, &run->sink, &run->error));
     spad_report_destroy(report);
     const size_t spaces = spad_kernel_get_target(p->kernel)->space_count;
     for (size_t i = 0; i < spaces; i++) plan_trace(p, trace, i);

@@ -47,13 +47,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spad_diagnostics *faults;
     if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) abort();
     const spad_plan_csv_options collects = {.diagnostics = faults};
-    const spad_status all =
-        spad_plan_read_csv_with(plan, text, size, "fuzz.csv", &collects, &error);
+    const spad_status all = spad_plan_read_csv(plan, text, size, "fuzz.csv", &collects, &error);
     if ((all == SPAD_OK) != (spad_diagnostics_count(faults) == 0)) abort();
     spad_diagnostics_destroy(faults);
     spad_plan_destroy(plan);
     if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return 0;
-    const spad_status status = spad_plan_read_csv(plan, text, size, "fuzz.csv", &error);
+    const spad_status status = spad_plan_read_csv(plan, text, size, "fuzz.csv", NULL, &error);
     if (status != all) abort(); /* the first fault is the same */
     if (status != SPAD_OK) {
         if (error.message[0] == '\0' || spad_plan_count(plan) != 0) abort();

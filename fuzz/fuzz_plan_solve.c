@@ -79,7 +79,7 @@ static void explain(const spad_plan *plan, const spad_plan_result *r) {
     spad_error error;
     spad_plan_reason *reason;
     if (r->verdict <= SPAD_PLAN_FEASIBLE) return;
-    if (spad_plan_explain(&reason, plan, r, 1000000, &error) != SPAD_OK) abort();
+    if (spad_plan_explain(&reason, plan, r, 1000000, NULL, &error) != SPAD_OK) abort();
     if (reason->clash != r->clash) abort();
     if (r->clash == SPAD_PLAN_NO_CLASH &&
         (reason->found != NULL) != (reason->works_at <= spad_plan_get_capacity(plan)))

@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "spad/experimental/tiers.h"
-#include "spad/graph.h"
+#include "plan/graph/graph.h"
+#include "plan/tiers/tiers.h"
+#include "spad/experimental/graph.h"
 
 typedef struct bytes {
     const uint8_t *at;
@@ -23,7 +24,7 @@ static int64_t take(bytes *b, int64_t below) {
 static void judge_order(const spad_graph *graph, const spad_graph_result *r) {
     spad_error error;
     int64_t peak;
-    if (spad_graph_get_peak(&peak, graph, r->order, r->count, &error) != SPAD_OK) abort();
+    if (spad__graph_get_peak(&peak, graph, r->order, r->count, &error) != SPAD_OK) abort();
     if (peak != r->peak || r->bound > r->peak || r->peak > r->before) abort();
     if ((r->verdict == SPAD_PLAN_OPTIMAL) != (r->bound == r->peak)) abort();
     spad_plan *plan;
@@ -76,38 +77,38 @@ static void judge_tiers(const spad_tiers_result *r, const int64_t *capacity, con
 
 static void make_tiers(bytes *b, int64_t unit) {
     spad_error error;
-    spad_tiers *tiers;
+    spad__tiers *tiers;
     spad_tiers_result *r;
     int64_t capacity[4];
     int64_t sizes[12];
     size_t count = 0;
-    if (spad_tiers_create(&tiers, NULL, &error) != SPAD_OK) return;
+    if (spad__tiers_create(&tiers, NULL, &error) != SPAD_OK) return;
     const int64_t memories = take(b, 4);
     for (int64_t m = 0; m < memories; m++) {
         capacity[m] = take(b, 3) == 0 ? SPAD_UNBOUNDED : take(b, 64) * unit;
         const spad_tier memory = {.capacity = capacity[m], .cost = take(b, 5)};
-        (void)spad_tiers_add_memory(NULL, tiers, &memory, &error);
+        (void)spad__tiers_add_memory(NULL, tiers, &memory, &error);
     }
     while (b->at < b->end && count < 12) {
         int64_t uses[4];
         int64_t at = take(b, 8);
-        spad_tier_buffer x = {.size = take(b, 32) * unit, .uses = uses};
+        spad__tier_buffer x = {.size = take(b, 32) * unit, .uses = uses};
         x.use_count = (size_t)take(b, 5);
         for (size_t k = 0; k < x.use_count; k++, at += take(b, 9)) uses[k] = at;
         x.memories = (uint32_t)take(b, 16);
         x.home = (size_t)take(b, 6);
-        if (x.home >= 4) x.home = SPAD_NO_MEMORY;
+        if (x.home >= 4) x.home = SPAD__NO_MEMORY;
         x.kept = take(b, 3) == 0;
         x.constant = take(b, 3) == 0;
         x.alignment = take(b, 5);
-        if (spad_tiers_add(NULL, tiers, &x, &error) == SPAD_OK) sizes[count++] = x.size;
+        if (spad__tiers_add(NULL, tiers, &x, &error) == SPAD_OK) sizes[count++] = x.size;
     }
     const spad_plan_options options = {.node_limit = 60};
-    if (spad_tiers_solve(&r, tiers, &options, &error) == SPAD_OK) {
+    if (spad__tiers_solve(&r, tiers, &options, &error) == SPAD_OK) {
         judge_tiers(r, capacity, sizes);
-        spad_tiers_result_destroy(r);
+        spad__tiers_result_destroy(r);
     }
-    spad_tiers_destroy(tiers);
+    spad__tiers_destroy(tiers);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

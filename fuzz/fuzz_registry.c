@@ -5,6 +5,7 @@
  * their regions, aligned, apart from each other unless one is inside the other.
  */
 #include "fuzz.h"
+#include "spad/experimental/registry_parts.h"
 #include "spad/registry.h"
 
 enum { COMPONENTS = 4 };

@@ -8,6 +8,7 @@
  * three bytes of arguments each.
  */
 #include "fuzz.h"
+#include "spad/experimental/stack_queries.h"
 #include "spad/stack.h"
 
 enum { REGION = 512, LIVE = 64 };

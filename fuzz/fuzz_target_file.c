@@ -10,7 +10,7 @@
 static fuzz_text written(const spad_target *target) {
     fuzz_text text = {0};
     const spad_sink sink = {.write = fuzz_append, .context = &text};
-    REQUIRE(spad_target_write_text(target, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_target_write(target, SPAD_FORMAT_TEXT, &sink, NULL) == SPAD_OK);
     return text;
 }
 
@@ -41,7 +41,7 @@ static void check_target(const spad_target *target) {
     REQUIRE(first.count == second.count && memcmp(first.bytes, second.bytes, first.count) == 0);
     fuzz_text json = {0};
     const spad_sink sink = {.write = fuzz_append, .context = &json};
-    REQUIRE(spad_target_write_json(again, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_target_write(again, SPAD_FORMAT_JSON, &sink, NULL) == SPAD_OK);
     spad_target_destroy(again);
     free(first.bytes);
     free(second.bytes);
@@ -58,7 +58,7 @@ static void check_faults(const spad_diagnostics *diagnostics) {
     }
     fuzz_text text = {0};
     const spad_sink sink = {.write = fuzz_append, .context = &text};
-    REQUIRE(spad_diagnostics_write_text(diagnostics, &sink, NULL) == SPAD_OK);
+    REQUIRE(spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &sink, NULL) == SPAD_OK);
     for (size_t i = 0; i < text.count; i++) { /* nothing that acts on a terminal */
         REQUIRE((unsigned char)text.bytes[i] >= 0x20 || text.bytes[i] == '\n' ||
                 text.bytes[i] == '\t');

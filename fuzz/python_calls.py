@@ -292,7 +292,7 @@ WORDS = {
     "scope": ["'global'", "'shared'", "'shared.dyn'", "'local'", "'local.fragment'", "'shared.tmem'"],
     "mode": ["'auto'", "'at'", "'mod'", "'func'", "'stack'", "'heap'"],
     "behaviour": ["'exact'", "'library_2026_04'", "'library_later'"],
-    "format": ["'text'", "'svg'", "'html'", "'json'", "'trace'", "'snapshot'", "'changes'"],
+    "format": ["'text'", "'svg'", "'html'", "'json'", "'trace'", "'changes'"],
     "lang": ["'c'", "'cuda'", "'nki'", "'json'", "'csv'"],
     "location": ["'shared'", "'local'"], "region": ["'shared'", "'persistent'", "'local'"],
     "text": ["KERNELS[0]", "KERNELS[1]", "KERNELS[2]", "KERNELS[3]", "CSV", "LOG", "CHIP"],

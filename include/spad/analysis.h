@@ -7,7 +7,7 @@
  *
  *     spad_analysis *analysis;
  *     if (spad_analysis_create(&analysis, kernel, NULL, &error) == SPAD_OK) {
- *         spad_analysis_write_text(analysis, &sink, &error);
+ *         spad_analysis_write(analysis, SPAD_FORMAT_TEXT, &sink, &error);
  *         spad_analysis_destroy(analysis);
  *     }
  *
@@ -129,35 +129,17 @@ typedef enum spad_analysis_note_code {
     SPAD_ANALYSIS_VERDICT       /**< of the check */
 } spad_analysis_note_code;
 
-/** "does-not-fit", "too-small", "peak", "verdict". Static storage. */
-SPAD_API const char *spad_analysis_note_name(spad_analysis_note_code code);
-
 typedef struct spad_analysis_note {
     spad_analysis_note_code code;
     const spad_layout_space *space; /**< too-small, peak; NULL for others */
 } spad_analysis_note;
 
-/** Number of notes. */
-SPAD_API size_t spad_analysis_note_count(const spad_analysis *analysis);
-
-/** A note by number; NULL beyond the count. Borrowed. */
-SPAD_API const spad_analysis_note *spad_analysis_get_note(const spad_analysis *analysis,
-                                                          size_t number);
-
-/** Writes one note as one line, without its end. SPAD_ERR_ARGUMENT: no such note. */
-SPAD_API spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t number,
-                                              const spad_sink *sink, spad_error *error);
-
 /* ---- writers ----------------------------------------------------------------------- */
 
-/** Writes the parts that are there: a summary, a line per space and its peak, the engines, the
- *  findings and the verdict. */
-SPAD_API spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_sink *sink,
-                                              spad_error *error);
-
-/** The same as data; docs/schema/plan_kernel.schema.json. */
-SPAD_API spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_sink *sink,
-                                              spad_error *error);
+/** Writes the parts that are there as TEXT (a summary, a line per space and its peak, the engines,
+ * the findings and the verdict) or as JSON, docs/schema/plan_kernel.schema.json. */
+SPAD_API spad_status spad_analysis_write(const spad_analysis *analysis, spad_format format,
+                                         const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

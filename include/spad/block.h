@@ -4,7 +4,7 @@
  *
  *     GPU      "shared.dyn"               one dynamic arena, planned over lifetimes
  *              "shared"                   static arrays, also barriers and TMEM address words
- *              "shared.tmem"              tensor memory: columns, see spad/tmem.h
+ *              "shared.tmem"              tensor memory: columns
  *              "local" "local.fragment" "local.var" "local.reducer" "local.descriptor.*"
  *                                         registers of the threads, counted and not placed
  *              "global"                   allocated by the host
@@ -29,7 +29,6 @@
 
 #include "spad/dtype.h"
 #include "spad/target.h"
-#include "spad/tmem.h"
 #include "spad/trace.h"
 #include "spad/value.h"
 
@@ -355,7 +354,7 @@ SPAD_API spad_status spad_block_get_totals(spad_block_totals *out, const spad_bl
 
 /**
  * Does the plan fit the chip? SPAD_ERR_NO_FIT: the error has what, by how much, and the largest
- * parts; spad_block_write_text has the whole list. SPAD_ERR_STALE.
+ * parts; spad_block_write has the whole list. SPAD_ERR_STALE.
  */
 SPAD_API spad_status spad_block_check_fit(const spad_block *block, spad_error *error);
 
@@ -401,14 +400,11 @@ SPAD_API spad_status spad_block_get(spad_block_buffer *out, const spad_block *bl
 SPAD_API spad_status spad_block_get_arena(int64_t *bytes, int64_t *limit, const spad_block *block,
                                           const char *space, spad_error *error);
 
-/** Writes the plan as an itemised table: parts, buffers with place and life, padding, stage
- *  copies, barriers, address words, reserve; opt-in and blocks per unit. SPAD_ERR_STALE. */
-SPAD_API spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink,
-                                           spad_error *error);
-
-/** The same as JSON. */
-SPAD_API spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink,
-                                           spad_error *error);
+/** Writes the plan as TEXT, an itemised table (parts, buffers with place and life, padding, stage
+ * copies, barriers, address words, reserve; opt-in and blocks per unit), or as JSON.
+ * SPAD_ERR_STALE. */
+SPAD_API spad_status spad_block_write(const spad_block *block, spad_format format,
+                                      const spad_sink *sink, spad_error *error);
 
 /**
  * Appends the walk through the block to a trace of the same target: a scope, and in it every

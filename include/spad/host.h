@@ -46,6 +46,19 @@ typedef struct spad_sink {
     void *context;
 } spad_sink;
 
+/** A form in which an object is written. The header of an object lists its forms; any other one is
+ *  SPAD_ERR_ARGUMENT. */
+typedef enum spad_format {
+    SPAD_FORMAT_TEXT, /**< for people */
+    SPAD_FORMAT_JSON,
+    SPAD_FORMAT_CSV,
+    SPAD_FORMAT_TABLE,
+    SPAD_FORMAT_HTML,
+    SPAD_FORMAT_SVG,
+    SPAD_FORMAT_LIGHT,
+    SPAD_FORMAT_TRACE
+} spad_format;
+
 /** A sink that writes to a C stream. */
 SPAD_API spad_sink spad_sink_file(FILE *file);
 

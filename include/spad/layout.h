@@ -187,22 +187,12 @@ SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *lay
 /** "fits; provably the smallest layout" and so on. Static storage. */
 SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);
 
-/** Writes a line per space, then the buffers needed at its peak. */
-SPAD_API spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Writes a table per space: a line per tensor with copies, bytes, padding and place. */
-SPAD_API spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
-                                             spad_error *error);
-
-/** Writes everything as JSON. */
-SPAD_API spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end, and the agent
- *  (empty: main) and line that declare the tensor. */
-SPAD_API spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
-                                           spad_error *error);
+/** Writes the layout as TEXT, a line per space and then the buffers needed at its peak; as a TABLE
+ * per space: a line per tensor with copies, bytes, padding and place; as JSON; or as CSV, a row per
+ * place: space, tensor, slot, lane, lanes, byte, bytes, begin, end, and the agent (empty: main) and
+ * line that declare the tensor. */
+SPAD_API spad_status spad_layout_write(const spad_layout *layout, spad_format format,
+                                       const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

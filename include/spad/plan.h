@@ -326,32 +326,23 @@ typedef struct spad_plan_reason {
 
 /** Explains a result whose verdict is infeasible or unknown (SPAD_ERR_ARGUMENT otherwise).
  *  SPAD_ERR_STALE: the result of another problem. A capacity that works and changes that help are
- * looked for by solving again, within timeout_ns (0: one second). */
+ * looked for by solving again, within timeout_ns (0: one second). watch (optional): a cancelled
+ * call has no result (SPAD_ERR_CANCELLED). */
 SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                        const spad_plan_result *result, int64_t timeout_ns,
-                                       spad_error *error);
-
-/** The same for a caller who may end it: a cancelled call has no result (SPAD_ERR_CANCELLED). */
-SPAD_API spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *plan,
-                                               const spad_plan_result *result, int64_t timeout_ns,
-                                               spad_watch watch, spad_error *error);
+                                       const spad_watch *watch, spad_error *error);
 
 /** Frees it. NULL is fine. */
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 
 /* ---- showing it -------------------------------------------------------------------- */
 
-/** Writes a few lines: buffers, height, bound, gap, verdict, time, nodes; and, with a
- *  reason (optional), why it does not fit and what would help, or the plan it has found.
- *  SPAD_ERR_STALE: the result or the reason of another problem. */
-SPAD_API spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *result,
-                                          const spad_plan_reason *reason, const spad_sink *sink,
-                                          spad_error *error);
-
-/** Writes the same, and every place, as JSON. */
-SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *result,
-                                          const spad_plan_reason *reason, const spad_sink *sink,
-                                          spad_error *error);
+/** Writes buffers, height, bound, gap, verdict, time and nodes as TEXT, or the same and every place
+ * as JSON; and, with a reason (optional), why it does not fit and what would help, or the plan that
+ * it has found. SPAD_ERR_STALE: the result or the reason of another problem. */
+SPAD_API spad_status spad_plan_write(const spad_plan *plan, const spad_plan_result *result,
+                                     const spad_plan_reason *reason, spad_format format,
+                                     const spad_sink *sink, spad_error *error);
 
 /* ---- CSV --------------------------------------------------------------------------- */
 
@@ -375,14 +366,11 @@ typedef struct spad_plan_csv_options {
  * or tabs if the header has no comma; they may be in double quotes. Bytes may be as
  * spad_bytes_parse takes them. An offset is a pin; -1 or empty: no pin. `file` is its name in
  * messages. On an error: SPAD_ERR_SYNTAX or the status of the rule, with line and column, and
- * nothing is added.
+ * nothing is added. options NULL: the default.
  */
 SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
-                                        const char *file, spad_error *error);
-/** The same with options, NULL: the default. */
-SPAD_API spad_status spad_plan_read_csv_with(spad_plan *plan, const char *text, size_t length,
-                                             const char *file, const spad_plan_csv_options *options,
-                                             spad_error *error);
+                                        const char *file, const spad_plan_csv_options *options,
+                                        spad_error *error);
 
 /** Writes the rows of that text in their order, with the columns offset and, on a space of
  *  several lanes, lane at the end. `first`: the number of the buffer of the first row, which is

@@ -76,9 +76,6 @@ typedef enum spad_registry_unit {
     SPAD_REGISTRY_UNIT_COUNT
 } spad_registry_unit;
 
-/** "shared", "local"; "?" for other numbers. Static storage. */
-SPAD_API const char *spad_registry_location_name(spad_registry_location location);
-
 /** "shared", "persistent", "local"; "?" for other numbers. Static storage. */
 SPAD_API const char *spad_registry_region_name(spad_registry_region region);
 
@@ -118,27 +115,9 @@ SPAD_API void spad_registry_destroy(spad_registry *registry);
 SPAD_API spad_status spad_registry_add(spad_component *out, spad_registry *registry,
                                        const char *name, spad_dtype precision, spad_error *error);
 
-/** Drops the component and its group. Its children stay; parents keep what they
- *  registered of it and count it as 0 from now on. Unknown: nothing happens. */
-SPAD_API void spad_registry_remove(spad_registry *registry, spad_component component);
-
 /** The name of a component; NULL: no such component. Borrowed until it is removed. */
 SPAD_API const char *spad_registry_get_component_name(const spad_registry *registry,
                                                       spad_component component);
-
-/** The precision of a component; SPAD_DTYPE_NONE: no such component. */
-SPAD_API spad_dtype spad_registry_get_component_precision(const spad_registry *registry,
-                                                          spad_component component);
-
-/** The components, one after the other: the first after SPAD_NO_COMPONENT, then each
- *  after the one before; SPAD_NO_COMPONENT at the end. */
-SPAD_API spad_component spad_registry_next(const spad_registry *registry, spad_component after);
-
-/** Has it registered anything since it was added or cleared? */
-SPAD_API bool spad_registry_has_group(const spad_registry *registry, spad_component component);
-
-/** Number of components that have a group. */
-SPAD_API size_t spad_registry_group_count(const spad_registry *registry);
 
 /* ---- buffers -----------------------------------------------------------------
  * SPAD_ERR_STALE for a component that was removed or never was. */
@@ -204,11 +183,6 @@ SPAD_API size_t spad_registry_buffer_count(const spad_registry *registry, spad_c
 SPAD_API const spad_registry_buffer *
 spad_registry_get_buffer(const spad_registry *registry, spad_component component, size_t index);
 
-/** *index: its number in that order. SPAD_ERR_UNKNOWN: no group, or no such buffer. */
-SPAD_API spad_status spad_registry_find_buffer(size_t *index, const spad_registry *registry,
-                                               spad_component component, const char *name,
-                                               spad_error *error);
-
 /* ---- children ---------------------------------------------------------------------- */
 
 /** The two buffers of a parent that hold a child. Borrowed until the group is cleared. */
@@ -230,20 +204,6 @@ SPAD_API spad_status spad_registry_register_child(spad_registry_child_buffers *o
                                                   spad_component child, const char *name,
                                                   spad_error *error);
 
-/** A recorded child. */
-typedef struct spad_registry_child {
-    const char *name; /**< borrowed until the parent's group is cleared */
-    spad_component component;
-} spad_registry_child;
-
-/** Number of recorded children. */
-SPAD_API size_t spad_registry_child_count(const spad_registry *registry, spad_component parent);
-
-/** A child by number, in the order of first registration. SPAD_ERR_ARGUMENT: no such number. */
-SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
-                                             const spad_registry *registry, spad_component parent,
-                                             size_t index, spad_error *error);
-
 /* ---- clearing: none of these fails, and the components stay ------------------------ */
 
 /**
@@ -256,18 +216,6 @@ SPAD_API spad_status spad_registry_get_child(spad_registry_child *out,
  */
 SPAD_API spad_status spad_registry_set_automatic(spad_registry *registry, spad_component component,
                                                  bool automatic, spad_error *error);
-
-/** Drops the component's group, but not its children's. */
-SPAD_API void spad_registry_clear_own(spad_registry *registry, spad_component component);
-
-/** Drops the group and those of all its descendants. O(what is dropped). */
-SPAD_API void spad_registry_clear_parent(spad_registry *registry, spad_component component);
-
-/** Drops every group. */
-SPAD_API void spad_registry_reset(spad_registry *registry);
-
-/** Drops the layouts only; they are built again at the next query. */
-SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component component);
 
 /* ---- layouts -----------------------------------------------------------------------
  * The first question after a change builds the layout. It can fail:
@@ -303,33 +251,10 @@ SPAD_API spad_status spad_registry_get_size(int64_t *out, spad_registry *registr
                                             spad_component component, spad_registry_region region,
                                             spad_registry_unit unit, spad_error *error);
 
-/** Alignment that the base of a region needs; 1 when counting elements. */
-SPAD_API spad_status spad_registry_get_alignment(int64_t *out, spad_registry *registry,
-                                                 spad_component component,
-                                                 spad_registry_region region,
-                                                 spad_registry_unit unit, spad_error *error);
-
-/** Is the layout built? */
-SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
-                                        spad_registry_unit unit);
-
 /** How often the layouts of this component have been dropped. A caller compares it to find out
  *  whether its copies are out of date. */
 SPAD_API uint64_t spad_registry_get_revision(const spad_registry *registry,
                                              spad_component component);
-
-/** The buffers that are not a child's totals, in the order of registration: fills
- *  names[0 .. min(returned, capacity)), borrowed, and returns how many there are. */
-SPAD_API size_t spad_registry_list_relocatable(const char **names, size_t capacity,
-                                               const spad_registry *registry,
-                                               spad_component component);
-
-/** Sum of the declared sizes of the named buffers that alias nothing;
- *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
-SPAD_API spad_status spad_registry_get_nonaliased(int64_t *out, const spad_registry *registry,
-                                                  spad_component component,
-                                                  const char *const *names, size_t count,
-                                                  spad_registry_unit unit, spad_error *error);
 
 /**
  * The local total of a component and of its descendants, each as often as it is
@@ -394,21 +319,6 @@ SPAD_API spad_status spad_registry_allocator_slice(spad_registry_slice *out,
                                                    spad_error *error);
 
 /* ---- trace ------------------------------------------------------------------------- */
-
-/**
- * Writes the byte layout of one component as a scope with one tensor per
- * buffer. spaces: for each spad_registry_region the number of a one-lane space of the
- * trace's target, or SPAD_NO_SPACE: not drawn. The scope is of the first region
- * that is; without any nothing is written. Buffers are allocated and freed by their
- * lifetimes; those without one live from first to last. base: offset of each region in its
- * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_ARGUMENT: no such space,
- * a negative base; SPAD_ERR_UNKNOWN: no group; errors of the layout.
- */
-SPAD_API spad_status spad_registry_write_trace(spad_registry *registry, spad_component component,
-                                               spad_trace *trace,
-                                               const size_t spaces[SPAD_REGISTRY_REGION_COUNT],
-                                               const int64_t base[SPAD_REGISTRY_REGION_COUNT],
-                                               spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -126,22 +126,6 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
 #define SPAD_REPORT_EVENTS INT64_C(20000)
 
 /**
- * Adds the tiles of a kernel at the places of its layout, each from the operation that
- * writes it to the last that reads that value, and the operations as bars on the rows of their
- * engines. Time is simulated time in nanoseconds; with sim == NULL it is the number of the
- * event in the walk, and because the order of agents is unknown, what they access is drawn slot by
- * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
- * and no periods that the simulation has skipped; a note reports it. Of a layout that does not
- * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the
- * limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
- * another target, the simulation of another kernel, or the report has another kernel. Kernels that
- * are equal (text, parameters, lines, target) count as one.
- */
-SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layout *layout,
-                                            const spad_sim *sim, int64_t event_limit,
-                                            spad_error *error);
-
-/**
  * Adds all of an analysis: the tiles of its layout as spad_report_add_layout does, over the time
  * of its simulation if there is one and the kernel fits; its notes, findings and source. A report
  * that was made without a title takes the name and parameters of the kernel.
@@ -149,100 +133,25 @@ SPAD_API spad_status spad_report_add_layout(spad_report *report, const spad_layo
 SPAD_API spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *analysis,
                                               spad_error *error);
 
-/** Something that happens on a row of the timeline: an operation on its engine, a scope. */
-typedef struct spad_report_bar {
-    const char *row; /**< the engine; rows stand in the order in which they are first named */
-    const char *name;
-    int64_t begin; /**< it runs in [begin, end) */
-    int64_t end;
-    int64_t ready;    /**< it could have begun then; begin: it did not wait */
-    const char *wait; /**< what it waited for; NULL: nothing */
-    bool critical;    /**< it is on the critical path */
-    int32_t line;     /**< of the source; 0: none */
-    int64_t reads;    /**< bytes that it reads, of all lanes; 0: none, or not known */
-    int64_t writes;   /**< and that it writes */
-} spad_report_bar;
-
-/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, it is ready after
- * it begins, or it reads or writes less than no bytes. */
-SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
-                                         spad_error *error);
-
-/** Adds a finding. Its subject and other are looked for among the names of boxes. */
-SPAD_API spad_status spad_report_add_finding(spad_report *report, const spad_finding *finding,
-                                             spad_error *error);
-
-/** Adds the findings of a check. A report is of one kernel: SPAD_ERR_ARGUMENT if a layout or a
- *  check of another one is in it. */
-SPAD_API spad_status spad_report_add_check(spad_report *report, const spad_check *check,
-                                           spad_error *error);
-
-/** The text that lines refer to. Copied. */
-SPAD_API spad_status spad_report_set_source(spad_report *report, const char *file, const char *text,
-                                            size_t length, spad_error *error);
-
 /** A line under the title: a verdict, a figure. At most 16 (SPAD_ERR_ARGUMENT). Copied. */
 SPAD_API spad_status spad_report_add_note(spad_report *report, const char *note, spad_error *error);
 
 /* ---- what is in it ----------------------------------------------------------------- */
 
-/** Number of boxes. */
-SPAD_API size_t spad_report_box_count(const spad_report *report);
-
-/** A box by number; NULL beyond the count. Borrowed. */
-SPAD_API const spad_report_box *spad_report_get_box(const spad_report *report, size_t number);
-
-/** One space of a report. Bytes are per lane; "live" is what is live in the fullest lane. */
-typedef struct spad_report_space {
-    size_t boxes;
-    int64_t low;          /**< lowest address of a box, at most 0 */
-    int64_t top;          /**< highest end of a box */
-    int64_t usable;       /**< bytes for tensors; SPAD_UNBOUNDED: not known */
-    int64_t peak_bytes;   /**< largest sum of live bytes */
-    int64_t peak_time;    /**< when it is first reached */
-    int64_t peak_free;    /**< at that time, bytes of [low, usable) that no box touches; of
-                               [low, top) in a space without a limit */
-    int64_t largest_hole; /**< the largest run of them */
-    int64_t padding;      /**< sum over all boxes */
-    int64_t conflicts;    /**< boxes that share bytes with another one while both live */
-    bool sampled;         /**< too many start lanes: not every lane was examined */
-} spad_report_space;
-
-/** O(n log n). SPAD_ERR_ARGUMENT: no such space. */
-SPAD_API spad_status spad_report_get_space(spad_report_space *out, const spad_report *report,
-                                           size_t space, spad_error *error);
-
 /* ---- writers ----------------------------------------------------------------------- */
 
-/** A map of letters, 80 columns wide, with the largest boxes and the peak in words. */
-SPAD_API spad_status spad_report_write_text(const spad_report *report, const spad_sink *sink,
-                                            spad_error *error);
-
-/** A picture to print. */
-SPAD_API spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
-                                           spad_error *error);
-
-/** The same for a notebook, below 100 kB whatever the number of boxes: the largest are drawn, all
- *  others are shades of gray; titles answer to the pointer. Markup to stand in a page. */
-SPAD_API spad_status spad_report_write_light(const spad_report *report, const spad_sink *sink,
-                                             spad_error *error);
-
-/** One file with everything in it: maps, curves, timeline, findings, source. */
-SPAD_API spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Everything as data; docs/schema/report.schema.json. */
-SPAD_API spad_status spad_report_write_json(const spad_report *report, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Chrome's trace format, for Perfetto: rows as threads, live bytes as counters, lifetimes as
- *  asynchronous events. */
-SPAD_API spad_status spad_report_write_trace(const spad_report *report, const spad_sink *sink,
-                                             spad_error *error);
-
-/** A snapshot for PyTorch's memory_viz page (pickle, protocol 4): a device per space. */
-SPAD_API spad_status spad_report_write_snapshot(const spad_report *report, const spad_sink *sink,
-                                                spad_error *error);
+/**
+ * Writes a report as
+ *   TEXT   a map of letters, 80 columns wide, with the largest boxes and the peak in words
+ *   SVG    a picture to print
+ *   LIGHT  the same for a notebook, below 100 kB whatever the number of boxes: the largest are
+ * drawn, all others are shades of gray. Markup to stand in a page HTML   one file with everything
+ * in it: maps, curves, timeline, findings, source JSON   everything as data;
+ * docs/schema/report.schema.json TRACE  Chrome's trace format, for Perfetto: rows as threads, live
+ * bytes as counters, lifetimes as asynchronous events
+ */
+SPAD_API spad_status spad_report_write(const spad_report *report, spad_format format,
+                                       const spad_sink *sink, spad_error *error);
 
 /* ---- comparing --------------------------------------------------------------------- */
 
@@ -255,12 +164,6 @@ enum {
     SPAD_DIFF_NEW = 16   /**< only in the second */
 };
 
-typedef struct spad_report_change {
-    unsigned what;  /**< SPAD_DIFF_...; 0: the same */
-    int64_t before; /**< number of the box in the first report; -1: none */
-    int64_t after;  /**< in the second */
-} spad_report_change;
-
 typedef struct spad_report_diff spad_report_diff;
 
 /** Compares two reports, which are borrowed. Spaces belong together by name. O(n log n). Writing
@@ -272,25 +175,10 @@ SPAD_API spad_status spad_report_diff_create(spad_report_diff **out, const spad_
 /** Frees it. NULL is fine. */
 SPAD_API void spad_report_diff_destroy(spad_report_diff *diff);
 
-/** Number of changes, buffers that did not change included. */
-SPAD_API size_t spad_report_diff_count(const spad_report_diff *diff);
-
-/** A change by number: first the rows of the first report, in order, then new ones; NULL beyond the
- *  count. Borrowed. */
-SPAD_API const spad_report_change *spad_report_diff_get(const spad_report_diff *diff,
-                                                        size_t number);
-
-/** Writes what changed, a line for each. */
-SPAD_API spad_status spad_report_diff_write_text(const spad_report_diff *diff,
-                                                 const spad_sink *sink, spad_error *error);
-
-/** Writes the same as data; docs/schema/diff.schema.json. */
-SPAD_API spad_status spad_report_diff_write_json(const spad_report_diff *diff,
-                                                 const spad_sink *sink, spad_error *error);
-
-/** The page of a report with both maps on one time axis. */
-SPAD_API spad_status spad_report_diff_write_html(const spad_report_diff *diff,
-                                                 const spad_sink *sink, spad_error *error);
+/** Writes what changed as TEXT, a line for each; as JSON, docs/schema/diff.schema.json; or as HTML,
+ * the page of a report with both maps on one time axis. SPAD_ERR_STALE. */
+SPAD_API spad_status spad_report_diff_write(const spad_report_diff *diff, spad_format format,
+                                            const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

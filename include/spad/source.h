@@ -49,20 +49,17 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
                                                      size_t index);
 
 /**
- * Writes every error with its location, the source line and a caret. The line is
- * shown without control characters, and a long one cut around the error. If
- * the collection is full, the last line reports it.
+ * Writes every error as TEXT: `file:line:column: error: message`, with the line of the source and
+ * carets under the place; if the collection is full, the last line reports it.
  *
  *     my.chip:3:11: error: expected a whole number after 'lanes', found 'many'
  *         3 |     lanes many
  *           |           ^~~~
+ *
+ * As JSON: {"file": ..., "faults": [{code, line, column, width, message}, ...]}.
  */
-SPAD_API spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics,
-                                                 const spad_sink *sink, spad_error *error);
-
-/** Writes {"file": ..., "faults": [{code, line, column, width, message}, ...]}. */
-SPAD_API spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics,
-                                                 const spad_sink *sink, spad_error *error);
+SPAD_API spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, spad_format format,
+                                            const spad_sink *sink, spad_error *error);
 
 /** Writes one error in the same form, so that a front end has one form for all that goes wrong.
  *  `file` is used where the error names none. */

@@ -102,23 +102,6 @@ SPAD_API spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error
  */
 SPAD_API spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error);
 
-/** Number of open scopes. */
-SPAD_API size_t spad_stack_scope_count(const spad_stack *stack);
-
-/** An open scope. */
-typedef struct spad_stack_scope {
-    const char *name;   /**< NULL: unnamed; borrowed until the scope closes */
-    int64_t start;      /**< address at which it began */
-    int64_t interleave; /**< number of sections */
-    int64_t section;    /**< the current one */
-    int64_t high_water; /**< bytes held at the highest so far, inner scopes included */
-} spad_stack_scope;
-
-/** Scope number `depth`, 0 is the outermost. SPAD_ERR_ARGUMENT: not open. For an inner
- *  scope that is still open its bytes count. O(depth). */
-SPAD_API spad_status spad_stack_get_scope(spad_stack_scope *out, const spad_stack *stack,
-                                          size_t depth, spad_error *error);
-
 /**
  * A scope that closes when its guard goes out of (C) scope, with compilers that
  * have the cleanup attribute:
@@ -228,9 +211,6 @@ SPAD_API const char *spad_stack_get_prefix(const spad_stack *stack);
 /** Automatic mode can be switched at any time; the cursors stay. */
 SPAD_API void spad_stack_set_automatic(spad_stack *stack, bool automatic);
 
-/** Is the manager in automatic mode? */
-SPAD_API bool spad_stack_is_automatic(const spad_stack *stack);
-
 /** Peaks in bytes per lane, padding included, and counts since creation. */
 typedef struct spad_stack_stats {
     int64_t peak_stack;
@@ -325,10 +305,6 @@ SPAD_API spad_status spad_stack_flush_log(spad_stack *stack, const spad_sink *si
 /** Writes the library's line of statistics. */
 SPAD_API spad_status spad_stack_write_stats(const spad_stack *stack, const spad_sink *sink,
                                             spad_error *error);
-
-/** Checks the invariants of the manager that need no search, for tests and doubts:
- *  SPAD_OK or SPAD_ERR_INTERNAL with the first that does not hold. O(live). */
-SPAD_API spad_status spad_stack_check(const spad_stack *stack, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -48,9 +48,6 @@ typedef enum spad_origin {
     SPAD_ORIGINS
 } spad_origin;
 
-/** "stated", "published", "measured", "estimate". Static storage. */
-SPAD_API const char *spad_origin_name(spad_origin origin);
-
 /** Where the figures of a field come from. */
 typedef struct spad_figure {
     const char *field; /**< as it is called in a target file; "": all that have no row */
@@ -68,10 +65,7 @@ typedef enum spad_work {
     SPAD_WORKS
 } spad_work;
 
-/** "mac", "fma", "exp", "convert", "reduce". Static storage. */
-SPAD_API const char *spad_work_name(spad_work work);
-
-/** Work that an engine does in a cycle. */
+/** What an engine does in a cycle. */
 typedef struct spad_rate {
     spad_work work;
     spad_dtype dtype; /**< SPAD_WORK_MAC: of the operands; SPAD_DTYPE_NONE otherwise */
@@ -291,18 +285,6 @@ SPAD_API spad_status spad_target_find(const spad_target **out, const char *name,
 SPAD_API spad_status spad_target_find_space(size_t *out, const spad_target *target,
                                             const char *name, spad_error *error);
 
-/** The same for an engine. */
-SPAD_API spad_status spad_target_find_engine(size_t *out, const spad_target *target,
-                                             const char *name, spad_error *error);
-
-/** The same for a kind of fence. */
-SPAD_API spad_status spad_target_find_fence(size_t *out, const spad_target *target,
-                                            const char *name, spad_error *error);
-
-/** Is the struct one that the rest of the library can work with? Built-in spaces and those
- *  from files are; one made by hand may not be. SPAD_ERR_ARGUMENT. */
-SPAD_API spad_status spad_space_check(const spad_space *space, spad_error *error);
-
 /** Bytes per lane that tensors may use: bytes - reserved, or SPAD_UNBOUNDED. */
 SPAD_API int64_t spad_space_get_usable(const spad_space *space);
 
@@ -319,11 +301,6 @@ SPAD_API spad_status spad_space_check_lanes(const spad_space *space, int64_t lan
 SPAD_API spad_status spad_space_round(int64_t *out, const spad_space *space, int64_t bytes,
                                       spad_error *error);
 
-/** Where the figure of a field comes from: the last row with that name, otherwise the last one for
- *  all. NULL: no row. Borrowed. */
-SPAD_API const spad_figure *spad_figure_find(const spad_figure *figures, size_t count,
-                                             const char *field);
-
 /* ---- target files ------------------------------------------------------------------ */
 
 /**
@@ -339,13 +316,9 @@ SPAD_API spad_status spad_target_parse(spad_target **out, const char *text, size
 /** Frees a target that was read; NULL and built-in targets are ignored. */
 SPAD_API void spad_target_destroy(spad_target *target);
 
-/** Writes a target as a target file: reading it back gives the same target. */
-SPAD_API spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Writes a target as JSON. */
-SPAD_API spad_status spad_target_write_json(const spad_target *target, const spad_sink *sink,
-                                            spad_error *error);
+/** Writes a target as TEXT, a target file that reads back as the same target, or as JSON. */
+SPAD_API spad_status spad_target_write(const spad_target *target, spad_format format,
+                                       const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

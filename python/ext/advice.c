@@ -89,11 +89,11 @@ static void advice_dealloc(PyObject *object) {
 
 /* ---- fields ------------------------------------------------------------------------ */
 
-PY_WRITER(spad_advice_write_text, spad_advice)
-PY_WRITER(spad_advice_write_json, spad_advice)
+PY_WRITER(spad_advice, text, TEXT)
+PY_WRITER(spad_advice, json, JSON)
 
-PY_METHOD(advice_text, py_text_outside(spad_advice_write_text_any, advice_in(self), false))
-PY_METHOD(advice_json, py_text_outside(spad_advice_write_json_any, advice_in(self), false))
+PY_METHOD(advice_text, py_text_outside(spad_advice_write_text_any, advice_in(self)))
+PY_METHOD(advice_json, py_text_outside(spad_advice_write_json_any, advice_in(self)))
 
 static PyObject *advice_kernel(PyObject *self, void *unused) {
     (void)unused;

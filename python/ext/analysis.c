@@ -5,6 +5,7 @@
  * caller's own objects.
  */
 #include "common.h"
+#include "spad/experimental/analysis_notes.h"
 
 typedef struct py_analysis {
     PyObject_HEAD spad_analysis *analysis;
@@ -274,11 +275,11 @@ static PyObject *analysis_faults(PyObject *self, void *unused) {
 
 PY_GETTER(analysis_is_fine, PyBool_FromLong(spad_analysis_is_fine(analysis_in(self))))
 
-PY_WRITER(spad_analysis_write_text, spad_analysis)
-PY_WRITER(spad_analysis_write_json, spad_analysis)
+PY_WRITER(spad_analysis, text, TEXT)
+PY_WRITER(spad_analysis, json, JSON)
 
-PY_METHOD(analysis_text, py_text_outside(spad_analysis_write_text_any, analysis_in(self), false))
-PY_METHOD(analysis_json, py_text_outside(spad_analysis_write_json_any, analysis_in(self), false))
+PY_METHOD(analysis_text, py_text_outside(spad_analysis_write_text_any, analysis_in(self)))
+PY_METHOD(analysis_json, py_text_outside(spad_analysis_write_json_any, analysis_in(self)))
 
 /* ---- type -------------------------------------------------------------------------- */
 

@@ -292,8 +292,8 @@ static Py_ssize_t block_length(PyObject *self) {
     return (Py_ssize_t)spad_block_count(block_in(self));
 }
 
-PY_WRITER(spad_block_write_text, spad_block)
-PY_WRITER(spad_block_write_json, spad_block)
+PY_WRITER(spad_block, text, TEXT)
+PY_WRITER(spad_block, json, JSON)
 
 PY_METHOD(block_text, py_text(spad_block_write_text_any, block_in(self)))
 PY_METHOD(block_json, py_text(spad_block_write_json_any, block_in(self)))

@@ -506,14 +506,14 @@ PyObject *py_text(py_writer writer, const void *object) {
     return finish_text(&t, status == SPAD_OK, &error, false);
 }
 
-PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes) {
+PyObject *py_text_outside(py_writer writer, const void *object) {
     outside_text t = {0};
     const spad_sink sink = {write_watched, &t};
     spad_error error;
     py_watch_begin(&t.watch);
     const spad_status status = writer(object, &sink, &error);
     const bool written = py_watch_end(&t.watch) && status == SPAD_OK;
-    return finish_text(&t.text, written, &error, as_bytes);
+    return finish_text(&t.text, written, &error, false);
 }
 
 PyObject *py_from_json(PyObject *text) {
@@ -533,7 +533,7 @@ PyObject *py_data(PyObject *self, void *unused) {
 /* ---- faults of a text -------------------------------------------------------------- */
 
 static spad_status diagnostics_write(const void *object, const spad_sink *sink, spad_error *error) {
-    return spad_diagnostics_write_text(object, sink, error);
+    return spad_diagnostics_write(object, SPAD_FORMAT_TEXT, sink, error);
 }
 
 static PyObject *faults_of(const spad_diagnostics *diagnostics) {

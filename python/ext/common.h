@@ -171,16 +171,17 @@ typedef spad_status (*py_writer)(const void *object, const spad_sink *sink, spad
 /** What a writer writes as a str. */
 PyObject *py_text(py_writer writer, const void *object);
 /** The same, or bytes, with the GIL released, until Ctrl-C: for what does not change meanwhile. */
-PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
+PyObject *py_text_outside(py_writer writer, const void *object);
 /** What a text in JSON says, as dicts and lists. Takes the text; NULL stays NULL. */
 PyObject *py_from_json(PyObject *text);
 /** The getter `data` of an object with a method `json`. */
 PyObject *py_data(PyObject *self, void *unused);
 
 /** name_any: a writer of the library with the type that py_text takes. */
-#define PY_WRITER(name, type)                                                                     \
-    static spad_status name##_any(const void *object, const spad_sink *sink, spad_error *error) { \
-        return name((const type *)object, sink, error);                                           \
+#define PY_WRITER(type, form, FORM)                                                         \
+    static spad_status type##_write_##form##_any(const void *object, const spad_sink *sink, \
+                                                 spad_error *error) {                       \
+        return type##_write((const type *)object, SPAD_FORMAT_##FORM, sink, error);         \
     }
 
 /* ---- types ------------------------------------------------------------------------- */
@@ -357,7 +358,6 @@ int py_add_stack(PyObject *module);
 int py_add_column(PyObject *module);
 int py_add_plan(PyObject *module);
 int py_add_graph(PyObject *module);
-int py_add_tiers(PyObject *module);
 int py_add_spaces(PyObject *module);
 int py_add_events(PyObject *module);
 int py_add_pickle(PyObject *module);

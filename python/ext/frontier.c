@@ -73,10 +73,10 @@ static void frontier_dealloc(PyObject *object) {
     py_free(object);
 }
 
-PY_WRITER(spad_frontier_write_text, spad_frontier)
-PY_WRITER(spad_frontier_write_json, spad_frontier)
-PY_METHOD(frontier_text, py_text_outside(spad_frontier_write_text_any, frontier_in(self), false))
-PY_METHOD(frontier_json, py_text_outside(spad_frontier_write_json_any, frontier_in(self), false))
+PY_WRITER(spad_frontier, text, TEXT)
+PY_WRITER(spad_frontier, json, JSON)
+PY_METHOD(frontier_text, py_text_outside(spad_frontier_write_text_any, frontier_in(self)))
+PY_METHOD(frontier_json, py_text_outside(spad_frontier_write_json_any, frontier_in(self)))
 
 static PyObject *frontier_points(PyObject *self, void *unused) {
     (void)unused;

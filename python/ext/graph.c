@@ -4,7 +4,7 @@
  */
 #include "common.h"
 
-#include "spad/graph.h"
+#include "spad/experimental/graph.h"
 
 /* The number of an operation; None: no operation. */
 static bool read_node(size_t *out, PyObject *object) {

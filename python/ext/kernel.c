@@ -4,6 +4,7 @@
  */
 #include "common.h"
 #include "ptx.h"
+#include "spad/experimental/kernel_rows.h"
 
 static const spad_kernel *kernel_in(PyObject *self) {
     return ((py_kernel *)self)->kernel;
@@ -268,9 +269,12 @@ static PyObject *kernel_release(PyObject *object, PyObject *unused) {
     return py_raise(&error);
 }
 
-PY_WRITER(spad_kernel_write_text, spad_kernel)
+static spad_status spad_kernel_write_text_any(const void *object, const spad_sink *sink,
+                                              spad_error *error) {
+    return spad_kernel_write_text(object, sink, error);
+}
 
-PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self), false))
+PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self)))
 
 /* The folded kernel with its own text, or None. */
 static PyObject *kernel_fold(PyObject *object, PyObject *unused) {

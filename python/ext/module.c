@@ -104,11 +104,10 @@ static int add_errors(PyObject *module) {
 /* ---- the module -------------------------------------------------------------------- */
 
 static int (*const parts[])(PyObject *module) = {
-    py_add_values, py_add_target, py_add_trace,  py_add_stack,    py_add_plan,
-    py_add_kernel, py_add_walk,   py_add_parts,  py_add_frontier, py_add_analysis,
-    py_add_advice, py_add_report, py_add_block,  py_add_direct,   py_add_registry,
-    py_add_launch, py_add_device, py_add_memory, py_add_stream,   py_add_torch,
-    py_add_graph,  py_add_tiers,  py_add_spaces, py_add_events,   py_add_pickle,
+    py_add_values, py_add_target, py_add_trace,    py_add_stack,    py_add_plan,   py_add_kernel,
+    py_add_walk,   py_add_parts,  py_add_frontier, py_add_analysis, py_add_advice, py_add_report,
+    py_add_block,  py_add_direct, py_add_registry, py_add_launch,   py_add_device, py_add_memory,
+    py_add_stream, py_add_torch,  py_add_graph,    py_add_spaces,   py_add_events, py_add_pickle,
 };
 
 static int fill(PyObject *module) {

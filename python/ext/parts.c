@@ -84,15 +84,15 @@ static spad_layout *layout_in(PyObject *self) {
     return ((py_layout *)self)->layout;
 }
 
-PY_WRITER(spad_layout_write_text, spad_layout)
-PY_WRITER(spad_layout_write_table, spad_layout)
-PY_WRITER(spad_layout_write_json, spad_layout)
-PY_WRITER(spad_layout_write_csv, spad_layout)
+PY_WRITER(spad_layout, text, TEXT)
+PY_WRITER(spad_layout, table, TABLE)
+PY_WRITER(spad_layout, json, JSON)
+PY_WRITER(spad_layout, csv, CSV)
 
-#define LAYOUT_TEXT(name)                                                               \
-    static PyObject *layout_##name(PyObject *self, PyObject *unused) {                  \
-        (void)unused;                                                                   \
-        return py_text_outside(spad_layout_write_##name##_any, layout_in(self), false); \
+#define LAYOUT_TEXT(name)                                                        \
+    static PyObject *layout_##name(PyObject *self, PyObject *unused) {           \
+        (void)unused;                                                            \
+        return py_text_outside(spad_layout_write_##name##_any, layout_in(self)); \
     }
 LAYOUT_TEXT(text)
 LAYOUT_TEXT(table)
@@ -150,11 +150,11 @@ typedef struct fit_text {
 
 static spad_status write_fit(const void *object, const spad_sink *sink, spad_error *error) {
     const fit_text *f = object;
-    return spad_fit_write_text(f->fit, f->layout, sink, error);
+    return spad_fit_write(f->fit, f->layout, SPAD_FORMAT_TEXT, sink, error);
 }
 static spad_status write_fit_json(const void *object, const spad_sink *sink, spad_error *error) {
     const fit_text *f = object;
-    return spad_fit_write_json(f->fit, f->layout, sink, error);
+    return spad_fit_write(f->fit, f->layout, SPAD_FORMAT_JSON, sink, error);
 }
 
 static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t count,
@@ -173,7 +173,7 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     py_watch_begin(&watch);
     const spad_status status = spad_fit_create(&f.fit, f.layout, &options, &error);
     PyObject *text = py_watch_end(&watch) && status == SPAD_OK
-                         ? py_text_outside(json ? write_fit_json : write_fit, &f, false)
+                         ? py_text_outside(json ? write_fit_json : write_fit, &f)
                          : py_raise(&error);
     spad_fit_destroy(f.fit);
     return text;
@@ -333,8 +333,8 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
     PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
     return NULL;
 }
-PY_METHOD(check_json, py_text_outside(write_check_json, self, false))
-PY_METHOD(check_sarif, py_text_outside(write_check_sarif, self, false))
+PY_METHOD(check_json, py_text_outside(write_check_json, self))
+PY_METHOD(check_sarif, py_text_outside(write_check_sarif, self))
 PY_GETTER(check_verdict, py_string(spad_verdict_name(spad_check_get_verdict(check_in(self)))))
 PY_GETTER(check_reason, py_string(spad_check_get_reason(check_in(self))))
 static PyObject *check_kernel(PyObject *self, void *unused) {
@@ -433,11 +433,11 @@ static const spad_sim *sim_in(PyObject *self) {
     return ((py_sim *)self)->sim;
 }
 
-PY_WRITER(spad_sim_write_text, spad_sim)
-PY_WRITER(spad_sim_write_json, spad_sim)
+PY_WRITER(spad_sim, text, TEXT)
+PY_WRITER(spad_sim, json, JSON)
 
-PY_METHOD(sim_text, py_text_outside(spad_sim_write_text_any, sim_in(self), false))
-PY_METHOD(sim_json, py_text_outside(spad_sim_write_json_any, sim_in(self), false))
+PY_METHOD(sim_text, py_text_outside(spad_sim_write_text_any, sim_in(self)))
+PY_METHOD(sim_json, py_text_outside(spad_sim_write_json_any, sim_in(self)))
 PY_GETTER(sim_stuck, py_string(spad_sim_get_stuck(sim_in(self))))
 PY_GETTER(sim_kernel, py_keep(((py_sim *)self)->kernel))
 #define SIM_NUMBER(field) \
@@ -572,11 +572,11 @@ static const spad_tune *tune_in(PyObject *self) {
     return ((py_tune *)self)->tune;
 }
 
-PY_WRITER(spad_tune_write_text, spad_tune)
-PY_WRITER(spad_tune_write_json, spad_tune)
+PY_WRITER(spad_tune, text, TEXT)
+PY_WRITER(spad_tune, json, JSON)
 
-PY_METHOD(tune_text, py_text_outside(spad_tune_write_text_any, tune_in(self), false))
-PY_METHOD(tune_json, py_text_outside(spad_tune_write_json_any, tune_in(self), false))
+PY_METHOD(tune_text, py_text_outside(spad_tune_write_text_any, tune_in(self)))
+PY_METHOD(tune_json, py_text_outside(spad_tune_write_json_any, tune_in(self)))
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
     const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));

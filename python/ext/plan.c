@@ -286,7 +286,8 @@ static PyObject *plan_read_csv(PyObject *object, PyObject *const *args, Py_ssize
     if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1]) ||
         !py_change_begin(&self->guard))
         return NULL;
-    const spad_status status = spad_plan_read_csv(self->plan, text, (size_t)length, file, &error);
+    const spad_status status =
+        spad_plan_read_csv(self->plan, text, (size_t)length, file, NULL, &error);
     py_change_end(&self->guard);
     return py_done(status, &error);
 }
@@ -644,14 +645,14 @@ static void result_dealloc(PyObject *object) {
 
 static spad_status result_write_text(const void *object, const spad_sink *sink, spad_error *error) {
     const py_result *self = object;
-    return spad_plan_write_text(((py_plan *)self->plan)->plan, self->result, self->reason, sink,
-                                error);
+    return spad_plan_write(((py_plan *)self->plan)->plan, self->result, self->reason,
+                           SPAD_FORMAT_TEXT, sink, error);
 }
 
 static spad_status result_write_json(const void *object, const spad_sink *sink, spad_error *error) {
     const py_result *self = object;
-    return spad_plan_write_json(((py_plan *)self->plan)->plan, self->result, self->reason, sink,
-                                error);
+    return spad_plan_write(((py_plan *)self->plan)->plan, self->result, self->reason,
+                           SPAD_FORMAT_JSON, sink, error);
 }
 
 PY_METHOD(result_text, py_text(result_write_text, self))
@@ -672,8 +673,9 @@ static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssiz
     if (!py_read_begin(&plan->guard)) return NULL;
     py_watch watch;
     py_watch_begin(&watch);
-    const spad_status status = spad_plan_explain_watched(&reason, plan->plan, self->result,
-                                                         deadline, py_watch_of(&watch), &error);
+    const spad_watch asked = py_watch_of(&watch);
+    const spad_status status =
+        spad_plan_explain(&reason, plan->plan, self->result, deadline, &asked, &error);
     const bool finished = py_watch_end(&watch);
     py_read_end(&plan->guard);
     if (!finished || status != SPAD_OK) {

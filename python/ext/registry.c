@@ -5,6 +5,7 @@
  * kernel needs to find a buffer.
  */
 #include "common.h"
+#include "spad/experimental/registry_parts.h"
 
 typedef struct py_registry {
     PyObject_HEAD spad_registry *registry;

@@ -3,6 +3,7 @@
  * Report: pictures of memory over time; diff and emit.
  */
 #include "common.h"
+#include "spad/experimental/report_parts.h"
 
 typedef struct py_report {
     PyObject_HEAD spad_report *report;
@@ -10,27 +11,28 @@ typedef struct py_report {
     py_guard guard;
 } py_report;
 
-PY_WRITER(spad_report_write_text, spad_report)
-PY_WRITER(spad_report_write_svg, spad_report)
-PY_WRITER(spad_report_write_light, spad_report)
-PY_WRITER(spad_report_write_html, spad_report)
-PY_WRITER(spad_report_write_json, spad_report)
-PY_WRITER(spad_report_write_trace, spad_report)
-PY_WRITER(spad_report_write_snapshot, spad_report)
-PY_WRITER(spad_report_diff_write_text, spad_report_diff)
-PY_WRITER(spad_report_diff_write_json, spad_report_diff)
-PY_WRITER(spad_report_diff_write_html, spad_report_diff)
+PY_WRITER(spad_report, text, TEXT)
+PY_WRITER(spad_report, svg, SVG)
+PY_WRITER(spad_report, light, LIGHT)
+PY_WRITER(spad_report, html, HTML)
+PY_WRITER(spad_report, json, JSON)
+PY_WRITER(spad_report, trace, TRACE)
+PY_WRITER(spad_report_diff, text, TEXT)
+PY_WRITER(spad_report_diff, json, JSON)
+PY_WRITER(spad_report_diff, html, HTML)
 
 typedef struct format {
     const char *name;
     py_writer writer;
 } format;
 
-static const format formats[] = {
-    {"text", spad_report_write_text_any},         {"svg", spad_report_write_svg_any},
-    {"light", spad_report_write_light_any},       {"html", spad_report_write_html_any},
-    {"json", spad_report_write_json_any},         {"trace", spad_report_write_trace_any},
-    {"snapshot", spad_report_write_snapshot_any}, {NULL, NULL}};
+static const format formats[] = {{"text", spad_report_write_text_any},
+                                 {"svg", spad_report_write_svg_any},
+                                 {"light", spad_report_write_light_any},
+                                 {"html", spad_report_write_html_any},
+                                 {"json", spad_report_write_json_any},
+                                 {"trace", spad_report_write_trace_any},
+                                 {NULL, NULL}};
 
 static const format diff_formats[] = {{"text", spad_report_diff_write_text_any},
                                       {"json", spad_report_diff_write_json_any},
@@ -40,7 +42,7 @@ static const format diff_formats[] = {{"text", spad_report_diff_write_text_any},
 static PyObject *write_as(const format *list, const char *name, const void *object) {
     for (size_t i = 0; list[i].name != NULL; i++) {
         if (strcmp(list[i].name, name) != 0) continue;
-        return py_text_outside(list[i].writer, object, strcmp(name, "snapshot") == 0);
+        return py_text_outside(list[i].writer, object);
     }
     PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "'%s' is not a picture format", name);
     return NULL;
@@ -430,7 +432,7 @@ static PyMethodDef report_methods[] = {
      "set_source($self, file, text, /)\n--\n\nThe text that lines refer to."},
     {"write", report_write, METH_O,
      "write($self, format, /)\n--\n\ntext, svg, light, html, json, trace "
-     "(Chrome's) or snapshot (bytes)."},
+     "(Chrome's)."},
     {"stats", report_stats, METH_O,
      "stats($self, space, /)\n--\n\nThe figures of a space as a dict."},
     {"boxes", report_boxes, METH_NOARGS, "boxes($self, /)\n--\n\nWhat is drawn, a dict each."},

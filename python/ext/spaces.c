@@ -15,12 +15,12 @@ typedef struct spaces_call {
 
 static spad_status write_words(const void *object, const spad_sink *sink, spad_error *error) {
     const spaces_call *c = object;
-    return spad_spaces_write_text(c->spaces, c->result, sink, error);
+    return spad_spaces_write(c->spaces, c->result, SPAD_FORMAT_TEXT, sink, error);
 }
 
 static spad_status write_facts(const void *object, const spad_sink *sink, spad_error *error) {
     const spaces_call *c = object;
-    return spad_spaces_write_json(c->spaces, c->result, sink, error);
+    return spad_spaces_write(c->spaces, c->result, SPAD_FORMAT_JSON, sink, error);
 }
 
 static spad_status write_rows(const void *object, const spad_sink *sink, spad_error *error) {

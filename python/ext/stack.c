@@ -8,6 +8,7 @@
  * that it returns is raised.
  */
 #include "common.h"
+#include "spad/experimental/stack_queries.h"
 
 typedef struct py_tensor {
     PyObject_HEAD PyObject *shape;
@@ -414,7 +415,10 @@ static spad_status flush_log(const void *object, const spad_sink *sink, spad_err
 
 PY_METHOD(stack_log, py_text(flush_log, &((py_stack *)self)->stack))
 
-PY_WRITER(spad_stack_write_stats, spad_stack)
+static spad_status spad_stack_write_stats_any(const void *object, const spad_sink *sink,
+                                              spad_error *error) {
+    return spad_stack_write_stats(object, sink, error);
+}
 
 static PyObject *stack_stats_line(PyObject *self, PyObject *unused) {
     (void)unused;

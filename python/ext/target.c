@@ -4,8 +4,8 @@
  */
 #include "common.h"
 
-PY_WRITER(spad_target_write_text, spad_target)
-PY_WRITER(spad_target_write_json, spad_target)
+PY_WRITER(spad_target, text, TEXT)
+PY_WRITER(spad_target, json, JSON)
 
 /* ---- targets ----------------------------------------------------------------------- */
 

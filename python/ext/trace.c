@@ -4,6 +4,7 @@
  * front end can write its own.
  */
 #include "common.h"
+#include "spad/experimental/trace_queries.h"
 
 static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = {"target", NULL};

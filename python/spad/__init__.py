@@ -48,7 +48,6 @@ from ._spad import (
     time_text,
     tmem_alignment,
     reorder,
-    tiers,
     tmem_pack,
     torch_stats,
     value,
@@ -117,7 +116,7 @@ __all__ = [
     "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
     "placement_thresholds", "plan", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
-    "reorder", "replay", "shape_bytes", "sim", "spaces", "sweep", "targets", "tiers", "tile_bytes", "time_text",
+    "reorder", "replay", "shape_bytes", "sim", "spaces", "sweep", "targets", "tile_bytes", "time_text",
     "tmem_alignment",
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]

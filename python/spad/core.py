@@ -162,7 +162,7 @@ class Report(_spad.Report):
     """Report(target, title=None, time_unit=None): boxes in memory over time."""
 
     def write(self, format: str) -> Any:
-        """text, svg, light, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
+        """text, svg, light, html, json or trace (Chrome's)."""
         return _interruptible(super().write, format)
 
     def text(self) -> str:
@@ -183,17 +183,16 @@ class Report(_spad.Report):
         return self.write("html")
 
     def save(self, path: str | PathLike[str]) -> Any:
-        """Writes a file; its ending says what: .svg, .html, .json, .txt, .pickle (a snapshot
-        for PyTorch's memory_viz) or .trace (for Perfetto). An old file is replaced when the new
+        """Writes a file; its ending says what: .svg, .html, .json, .txt or .trace
+        (for Perfetto). An old file is replaced when the new
         one is complete."""
-        kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text",
-                 ".pickle": "snapshot", ".trace": "trace"}
+        kinds = {".svg": "svg", ".html": "html", ".json": "json", ".txt": "text", ".trace": "trace"}
         ending = os.path.splitext(os.fsdecode(path))[1]
         if ending not in kinds:
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of "
                                       + ", ".join(sorted(kinds)))
         content = self.write(kinds[ending])
-        replace_file(path, content if isinstance(content, bytes) else content.encode())
+        replace_file(path, content.encode())
         return path
 
     def _repr_html_(self) -> str | None:

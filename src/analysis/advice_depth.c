@@ -15,6 +15,7 @@
 #include "analysis/advice.h"
 #include "base/assert.h"
 #include "base/checked.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/walk.h"
 
 enum { WORK_EVENTS = 1000000, SLOTS_LESS = 16 };

@@ -100,17 +100,14 @@ static void write_end(spad__out *out, const spad_advice *a) {
     }
 }
 
-spad_status spad_advice_write_text(const spad_advice *advice, const spad_sink *sink,
-                                   spad_error *error) {
-    spad__out out;
-    spad__out_start_text(&out, sink);
+static void write_advice_text(spad__out *out, const void *object) {
+    const spad_advice *advice = object;
     for (size_t i = 0; i < advice->changes.count; i++) {
         const spad_advice_change *c = &advice->changes.items[i];
-        write_what(&out, c);
-        write_effect(&out, advice->totals.simulated.unit, &c->before, &c->after);
+        write_what(out, c);
+        write_effect(out, advice->totals.simulated.unit, &c->before, &c->after);
     }
-    write_end(&out, advice);
-    return spad__out_finish(&out, error);
+    write_end(out, advice);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -139,29 +136,28 @@ static void json_advice_change(spad__json *json, const spad_advice_change *c) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_advice_write_json(const spad_advice *advice, const spad_sink *sink,
-                                   spad_error *error) {
+static void write_advice_json(spad__json *json, const void *object) {
+    const spad_advice *advice = object;
     const spad_advice_totals *t = &advice->totals;
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_string(&json, "kernel", spad_kernel_get_name(advice->given));
-    spad__json_key_string(&json, "target", spad_kernel_get_target(advice->given)->name);
-    spad__json_unit(&json, &t->simulated);
-    spad__json_key_bool(&json, "proved", t->proved);
-    spad__json_key_bool(&json, "cut", t->cut);
-    spad__json_key_int(&json, "trials", t->trials);
-    spad__json_key_int(&json, "shapes", t->shapes);
-    json_cost(&json, "before", &t->before);
-    json_cost(&json, "after", &t->after);
-    spad__json_key_open(&json, "changes", '[');
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "kernel", spad_kernel_get_name(advice->given));
+    spad__json_key_string(json, "target", spad_kernel_get_target(advice->given)->name);
+    spad__json_unit(json, &t->simulated);
+    spad__json_key_bool(json, "proved", t->proved);
+    spad__json_key_bool(json, "cut", t->cut);
+    spad__json_key_int(json, "trials", t->trials);
+    spad__json_key_int(json, "shapes", t->shapes);
+    json_cost(json, "before", &t->before);
+    json_cost(json, "after", &t->after);
+    spad__json_key_open(json, "changes", '[');
     for (size_t i = 0; i < advice->changes.count; i++) {
-        json_advice_change(&json, &advice->changes.items[i]);
+        json_advice_change(json, &advice->changes.items[i]);
     }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_advice_write(const spad_advice *advice, spad_format format, const spad_sink *sink,
+                              spad_error *error) {
+    return spad__write_as(advice, write_advice_text, write_advice_json, format, sink, error);
 }

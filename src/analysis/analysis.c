@@ -10,6 +10,9 @@
  * call.
  */
 #include "analysis/analysis.h"
+#include "sim/sim_report.h"
+#include "spad/experimental/analysis_notes.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <string.h>
 
@@ -185,8 +188,8 @@ static const char *time_of_statement(void *context, int64_t statement) {
     statement_times *t = context;
     const spad_sim_totals totals = spad_sim_get_totals(t->sim);
     if (totals.unit != SPAD_TIME_REAL && totals.unit != SPAD_TIME_CYCLES) return NULL;
-    for (size_t i = 0; i < spad_sim_row_count(t->sim); i++) {
-        const spad_sim_row row = spad_sim_get_row(t->sim, i);
+    for (size_t i = 0; i < spad__sim_row_count(t->sim); i++) {
+        const spad__sim_row row = spad__sim_get_row(t->sim, i);
         if (row.statement == statement)
             return spad_time_unit_text(totals.unit, row.end - row.start, t->field);
     }

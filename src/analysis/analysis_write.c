@@ -14,6 +14,7 @@
 #include "layout/layout.h"
 #include "layout/occupancy.h"
 #include "sim/sim_report.h"
+#include "spad/experimental/analysis_notes.h"
 #include "verify/verify.h"
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static bool write_shares(spad__out *out, const spad_analysis *a, int64_t makespa
     const char *separator = "engines: ";
     bool any = false;
     for (size_t i = 0; i < target->engine_count; i++) {
-        const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);
+        const spad__sim_engine engine = spad__sim_get_engine(a->sim, i);
         if (engine.operations == 0 || makespan < 1000) continue;
         const double part = (double)engine.busy / (double)makespan;
         const long long share = (long long)(part * 1000.0);
@@ -126,8 +127,8 @@ static void write_fault(spad__out *out, const char *start, const spad_error *fau
     spad__out_string(out, "\n");
 }
 
-spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_sink *sink,
-                                     spad_error *error) {
+static spad_status write_analysis_text(const spad_analysis *analysis, const spad_sink *sink,
+                                       spad_error *error) {
     spad__out out;
     spad_status status;
     spad__out_start_text(&out, sink);
@@ -135,13 +136,13 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     write_fault(&out, "not placed: ", spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT));
     status = spad__out_finish(&out, error);
     if (status == SPAD_OK && analysis->layout != NULL) {
-        status = spad_layout_write_text(analysis->layout, sink, error);
+        status = spad_layout_write(analysis->layout, SPAD_FORMAT_TEXT, sink, error);
     }
     if (status == SPAD_OK && analysis->layout != NULL) {
         status = spad_occupancy_write_text(analysis->kernel, analysis->layout, sink, error);
     }
     if (status == SPAD_OK && analysis->fit != NULL) {
-        status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
+        status = spad_fit_write(analysis->fit, analysis->layout, SPAD_FORMAT_TEXT, sink, error);
     }
     spad__out_start_text(&out, sink);
     if (analysis->sim != NULL) write_analysis_engines(&out, analysis);
@@ -171,7 +172,7 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     spad__json_unit(json, &totals);
     spad__json_key_open(json, "busy_ps", '{');
     for (size_t i = 0; i < target->engine_count; i++) {
-        const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);
+        const spad__sim_engine engine = spad__sim_get_engine(a->sim, i);
         if (engine.operations > 0) {
             spad__json_key_int(json, target->engines[i].name, engine.busy);
         }
@@ -180,8 +181,8 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_sink *sink,
-                                     spad_error *error) {
+static spad_status write_analysis_json(const spad_analysis *analysis, const spad_sink *sink,
+                                       spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
@@ -214,4 +215,11 @@ spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_s
     spad__json_close(&json, '}');
     spad__json_end(&json);
     return spad__out_finish(&out, error);
+}
+
+spad_status spad_analysis_write(const spad_analysis *analysis, spad_format format,
+                                const spad_sink *sink, spad_error *error) {
+    if (format == SPAD_FORMAT_TEXT) return write_analysis_text(analysis, sink, error);
+    if (format == SPAD_FORMAT_JSON) return write_analysis_json(analysis, sink, error);
+    return spad__fail_format(error);
 }

@@ -11,6 +11,7 @@
  * Cost: O(log depth) layouts per ring, each with a deadline.
  */
 #include "spad/experimental/fit.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,7 +299,7 @@ static bool was_tried(const spad__fit_search *s, spad_fit_kind kind, const char 
 
 static spad_status explain_space(const spad__fit_search *s, const spad_layout_space *row,
                                  spad_plan_reason **out, spad_error *error) {
-    return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
+    return spad_plan_explain(out, row->plan, row->result, s->timeout_ns, &s->watch, error);
 }
 
 /* A lower alignment, or one buffer less. */

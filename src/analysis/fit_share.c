@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "kernel/edit.h"
 #include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 enum { ALIAS_TRIALS = 16, ALIASES_SHOWN = 4 };
 

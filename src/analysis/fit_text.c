@@ -119,47 +119,47 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
     spad__out_string(out, "no change was found that makes it fit");
 }
 
-spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
-                                const spad_sink *sink, spad_error *error) {
-    const spad_status match = spad__fit_match(fit, layout, error);
-    if (match != SPAD_OK) return match;
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
-        const spad_layout_space *row = spad_layout_get_space(layout, i);
+typedef struct fit_words {
+    const spad_fit *fit;
+    const spad_layout *layout;
+} fit_words;
+
+static void write_fit_text(spad__out *out, const void *object) {
+    const fit_words *f = object;
+    for (size_t i = 0; i < spad_layout_space_count(f->layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(f->layout, i);
         if (spad__fit_is_fine(row->verdict)) continue;
-        spad__fit_write_space(&out, fit, layout, row, "\n  ");
-        spad__out_string(&out, "\n");
+        spad__fit_write_space(out, f->fit, f->layout, row, "\n  ");
+        spad__out_string(out, "\n");
     }
-    return spad__out_finish(&out, error);
 }
 
-spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
-                                const spad_sink *sink, spad_error *error) {
-    const spad_status match = spad__fit_match(fit, layout, error);
-    if (match != SPAD_OK) return match;
-    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < spad_fit_count(fit); i++) {
-        const spad_fit_change *c = spad_fit_get(fit, i);
-        spad__json_open(&json, '{');
-        spad__json_key_string(&json, "space", target->spaces[c->space].name);
-        spad__json_key_string(&json, "kind", spad_fit_kind_name(c->kind));
-        spad__json_key_string(&json, "name", c->name);
-        if (c->with != NULL) spad__json_key_string(&json, "with", c->with);
-        spad__json_key_int(&json, "from", c->from);
-        spad__json_key_int(&json, "to", c->to);
-        spad__json_key_int(&json, "saved", c->saved);
-        spad__json_key_string(&json, "wrong",
+static void write_fit_json(spad__json *json, const void *object) {
+    const fit_words *f = object;
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(f->layout));
+    spad__json_open(json, '[');
+    for (size_t i = 0; i < spad_fit_count(f->fit); i++) {
+        const spad_fit_change *c = spad_fit_get(f->fit, i);
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "space", target->spaces[c->space].name);
+        spad__json_key_string(json, "kind", spad_fit_kind_name(c->kind));
+        spad__json_key_string(json, "name", c->name);
+        if (c->with != NULL) spad__json_key_string(json, "with", c->with);
+        spad__json_key_int(json, "from", c->from);
+        spad__json_key_int(json, "to", c->to);
+        spad__json_key_int(json, "saved", c->saved);
+        spad__json_key_string(json, "wrong",
                               c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL);
-        spad__json_key_string(&json, "wrong_at", c->wrong_at);
-        spad__json_close(&json, '}');
+        spad__json_key_string(json, "wrong_at", c->wrong_at);
+        spad__json_close(json, '}');
     }
-    spad__json_close(&json, ']');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    spad__json_close(json, ']');
+}
+
+spad_status spad_fit_write(const spad_fit *fit, const spad_layout *layout, spad_format format,
+                           const spad_sink *sink, spad_error *error) {
+    const spad_status match = spad__fit_match(fit, layout, error);
+    const fit_words words = {fit, layout};
+    if (match != SPAD_OK) return match;
+    return spad__write_as(&words, write_fit_text, write_fit_json, format, sink, error);
 }

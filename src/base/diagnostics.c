@@ -322,18 +322,15 @@ static void write_diagnostic(spad__out *out, const char *file, const diagnostic_
     write_source_lines(out, f->shown.line, f->excerpt, strlen(f->excerpt), f->caret, f->carets);
 }
 
-spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, const spad_sink *sink,
-                                        spad_error *error) {
-    spad__out out;
-    spad__out_start_text(&out, sink);
+static void write_diagnostics_text(spad__out *out, const void *object) {
+    const spad_diagnostics *diagnostics = object;
     for (size_t i = 0; i < diagnostics->count; i++) {
-        write_diagnostic(&out, diagnostics->file, &diagnostics->entries[i]);
+        write_diagnostic(out, diagnostics->file, &diagnostics->entries[i]);
     }
     if (spad__diagnostics_full(diagnostics)) {
-        spad__out_one_line(&out, diagnostics->file);
-        spad__out_format(&out, ": stopped after %d errors\n", SPAD_DIAGNOSTICS_MAX);
+        spad__out_one_line(out, diagnostics->file);
+        spad__out_format(out, ": stopped after %d errors\n", SPAD_DIAGNOSTICS_MAX);
     }
-    return spad__out_finish(&out, error);
 }
 
 static void json_diagnostic(spad__json *json, const spad_diagnostic *shown) {
@@ -348,44 +345,41 @@ static void json_diagnostic(spad__json *json, const spad_diagnostic *shown) {
     spad__json_close(json, '}');
 }
 
-static void open_diagnostics(spad__out *out, spad__json *json, const spad_sink *sink,
-                             const char *file) {
-    spad__out_start(out, sink);
-    spad__json_start(json, out);
+static void json_diagnostics(spad__json *json, const char *file, const diagnostic_entry *entries,
+                             size_t count) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "file", file);
     spad__json_key_open(json, "faults", '[');
-}
-
-static spad_status close_diagnostics(spad__out *out, spad__json *json, spad_error *error) {
+    for (size_t i = 0; i < count; i++) json_diagnostic(json, &entries[i].shown);
     spad__json_close(json, ']');
     spad__json_close(json, '}');
-    spad__json_end(json);
-    return spad__out_finish(out, error);
 }
 
-spad_status spad_diagnostics_write_json(const spad_diagnostics *diagnostics, const spad_sink *sink,
-                                        spad_error *error) {
-    spad__out out;
-    spad__json json;
-    open_diagnostics(&out, &json, sink, diagnostics->file);
-    for (size_t i = 0; i < diagnostics->count; i++)
-        json_diagnostic(&json, &diagnostics->entries[i].shown);
-    return close_diagnostics(&out, &json, error);
+static void write_diagnostics_json(spad__json *json, const void *object) {
+    const spad_diagnostics *diagnostics = object;
+    json_diagnostics(json, diagnostics->file, diagnostics->entries, diagnostics->count);
+}
+
+spad_status spad_diagnostics_write(const spad_diagnostics *diagnostics, spad_format format,
+                                   const spad_sink *sink, spad_error *error) {
+    return spad__write_as(diagnostics, write_diagnostics_text, write_diagnostics_json, format, sink,
+                          error);
 }
 
 spad_status spad_error_write_json(const spad_error *failed, const char *file, const spad_sink *sink,
                                   spad_error *error) {
-    const spad_diagnostic shown = {.code = failed->code,
-                                   .line = failed->line,
-                                   .column = failed->column,
-                                   .width = 1,
-                                   .message = failed->message};
+    const diagnostic_entry entry = {.shown = {.code = failed->code,
+                                              .line = failed->line,
+                                              .column = failed->column,
+                                              .width = 1,
+                                              .message = failed->message}};
     spad__out out;
     spad__json json;
-    open_diagnostics(&out, &json, sink, failed->file[0] != '\0' ? failed->file : file);
-    json_diagnostic(&json, &shown);
-    return close_diagnostics(&out, &json, error);
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    json_diagnostics(&json, failed->file[0] != '\0' ? failed->file : file, &entry, 1);
+    spad__json_end(&json);
+    return spad__out_finish(&out, error);
 }
 
 void spad_close_names(char *field, size_t size, const char *word, const char *const *names,

@@ -31,7 +31,7 @@ spad__span spad__span_join(spad__span first, spad__span last);
 /* spad__is_hidden for a character of a text; a byte that is not UTF-8 (size 1) is one, too. */
 bool spad__is_harmful(const char *character, size_t size);
 
-/* Writes a line of a text as spad_diagnostics_write_text does, with carets under `width` characters
+/* Writes a line of a text as spad_diagnostics_write does, with carets under `width` characters
  * from `column` on, both cut to the line. Nothing if the text has no such line. */
 void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line, int32_t column,
                        int32_t width);

@@ -529,3 +529,27 @@ void spad__nearest_phrase(const spad__nearest *nearest, char *field, size_t size
         snprintf(field, size, "; did you mean '%s', '%s' or '%s'?", n[0], n[1], n[2]);
     }
 }
+
+/* ---- objects ----------------------------------------------------------------------- */
+
+spad_status spad__fail_format(spad_error *error) {
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "this is not written in that format");
+}
+
+spad_status spad__write_as(const void *object, spad__text_writer *text, spad__json_writer *json,
+                           spad_format format, const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    if (format == SPAD_FORMAT_TEXT) {
+        spad__out_start_text(&out, sink);
+        text(&out, object);
+    } else if (format == SPAD_FORMAT_JSON) {
+        spad__json body;
+        spad__out_start(&out, sink);
+        spad__json_start(&body, &out);
+        json(&body, object);
+        spad__json_end(&body);
+    } else {
+        return spad__fail_format(error);
+    }
+    return spad__out_finish(&out, error);
+}

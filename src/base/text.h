@@ -148,4 +148,12 @@ void spad__nearest_offer(spad__nearest *nearest, const char *name);
 /* "; did you mean 'a', 'b' or 'c'?", or "" when nothing is near. */
 void spad__nearest_phrase(const spad__nearest *nearest, char *field, size_t size);
 
+/* An object as text for people, and as one JSON value. */
+typedef void spad__text_writer(spad__out *out, const void *object);
+typedef void spad__json_writer(spad__json *json, const void *object);
+spad_status spad__write_as(const void *object, spad__text_writer *text, spad__json_writer *json,
+                           spad_format format, const spad_sink *sink, spad_error *error);
+/* SPAD_ERR_ARGUMENT. */
+spad_status spad__fail_format(spad_error *error);
+
 #endif

@@ -13,6 +13,7 @@
  * O(accesses x parts of a tile that are written by themselves).
  */
 #include "check/dead_work.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
  * independent of how often the loops run.
  */
 #include "check/disjoint_iterations.h"
+#include "kernel/evaluate.h"
 
 #include "base/checked.h"
 #include "kernel/affine.h"
@@ -67,7 +68,7 @@ static bool split_expression(access_spot at, spad_expr expr, dimension *out) {
         int64_t factor;
         if (!factor_of(at.kernel, expr, loops[d], &factor)) return false;
     }
-    out->least = out->end = spad_kernel_evaluate(at.kernel, expr, first);
+    out->least = out->end = spad__kernel_evaluate(at.kernel, expr, first);
     for (size_t d = 0; d < depth; d++) {
         int64_t factor;
         if (!factor_of(at.kernel, expr, loops[d], &factor)) return false;

@@ -16,7 +16,7 @@
 /* Totals over the blocks of a cluster. */
 static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
     int64_t all;
-    return spad__mul(of_block, spad_kernel_get_cluster(k), &all) ? all : INT64_MAX;
+    return spad__mul(of_block, spad__kernel_get_cluster(k), &all) ? all : INT64_MAX;
 }
 
 /* ---- mbarriers --------------------------------------------------------------------- */
@@ -160,9 +160,9 @@ static spad_status check_sums(spad__run *run, size_t agent, demand before, deman
     char whose[64] = "a block";
     spad_status status = SPAD_OK;
     spad_finding finding;
-    if (spad_kernel_get_cluster(k) > 1) {
+    if (spad__kernel_get_cluster(k) > 1) {
         snprintf(whose, sizeof whose, "a cluster of %lld blocks",
-                 (long long)spad_kernel_get_cluster(k));
+                 (long long)spad__kernel_get_cluster(k));
     }
     if (threads > 0 && now.threads > threads && before.threads <= threads) {
         spad__finding_init(&finding, SPAD_FINDING_THREAD_LIMIT,

@@ -14,6 +14,7 @@
  */
 #include "check/live_ranges.h"
 #include "check/passes.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <string.h>
 

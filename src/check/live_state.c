@@ -11,6 +11,7 @@
 #include "induction/recurrence.h"
 #include "kernel/place.h"
 #include "kernel/walk/walk.h"
+#include "spad/experimental/stack_queries.h"
 
 /* Where the loops of a group stand. */
 typedef struct standing {

@@ -6,6 +6,7 @@
  */
 #include "check/order_pass.h"
 #include "check/passes.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* Looks for the cause of errors: a parity, a number, or an arrival that is missing. */
 static spad_status explain(spad__events *events, const spad__run *run, size_t before,

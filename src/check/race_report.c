@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "check/live_ranges.h"
 #include "check/order_pass.h"
+#include "kernel/kernel.h"
 
 /* ---- tiles ------------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@
 static bool is_view(const spad_kernel *kernel, int64_t tensor) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)tensor);
     if ((t->flags & SPAD_TENSOR_INPUT) != 0) return false;
-    for (size_t i = 0; i < spad_kernel_access_count(kernel); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(kernel); i++) {
         const spad_kernel_access *access = spad_kernel_get_access(kernel, i);
         if (access->tensor == tensor && (access->kind & SPAD_ACCESS_WRITE) != 0) return false;
     }

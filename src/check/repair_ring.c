@@ -8,6 +8,7 @@
 
 #include "check/passes.h"
 #include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* Rings that are tried, and events of a kernel that is tried. */
 enum { RINGS_MAX = 4, RING_EVENTS_MAX = 20000 };

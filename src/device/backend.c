@@ -15,12 +15,12 @@ static const spad_backend *const backends[] = {
     &spad__backend_ascend, &spad__backend_neuron,
 };
 
-size_t spad_backend_count(void) {
+size_t spad__backend_count(void) {
     return sizeof backends / sizeof backends[0];
 }
 
-const spad_backend *spad_backend_get(size_t index) {
-    return index < spad_backend_count() ? backends[index] : NULL;
+const spad_backend *spad__backend_get(size_t index) {
+    return index < spad__backend_count() ? backends[index] : NULL;
 }
 
 spad_status spad__library_open(void **library, void *table, const char *file,

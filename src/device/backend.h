@@ -61,4 +61,11 @@ const spad__object *spad__objects_find(const spad__objects *objects, int64_t add
 /* Takes one out, of spad__objects_find. */
 void spad__objects_remove(spad__objects *objects, const spad__object *object);
 
+/* Number of built-in back ends. */
+size_t spad__backend_count(void);
+
+/* A built-in back end by number: host, cuda, opencl, ascend, neuron;
+ *  NULL beyond the count. Static storage. */
+const spad_backend *spad__backend_get(size_t index);
+
 #endif

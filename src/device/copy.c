@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "device/device.h"
 #include "spad/device/stream.h"
+#include "spad/experimental/trace_queries.h"
 
 enum { STAGE_BYTES = 1 << 20 };
 

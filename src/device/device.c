@@ -307,7 +307,7 @@ static int parse_index(const char *rest) {
 
 static const spad_backend *find_backend(const char *name, size_t length) {
     const spad_backend *backend;
-    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad__backend_get(i)) != NULL; i++) {
         if (strlen(backend->name) == length && memcmp(name, backend->name, length) == 0)
             return backend;
     }

@@ -117,4 +117,12 @@ spad_status spad__stream_follow(spad_stream last, const spad_stream *next, spad_
 bool spad__stream_drain_all(spad_device *device);
 void spad__stream_destroy_all(spad_device *device);
 
+/*
+ * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)) and returns
+ * how many there are. A driver that is absent is no error and adds nothing; one that fails adds
+ * nothing either, and `absent` (may be NULL) is called for both.
+ */
+size_t spad__device_list(spad_device_info *out, size_t capacity, const spad_host *host,
+                         spad_device_absent absent, void *context);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "device/backend.h"
 #include "device/device.h"
 
 static spad_status list_backend(size_t *count, spad_device_info *out, size_t capacity,
@@ -31,12 +32,12 @@ static spad_status list_backend(size_t *count, spad_device_info *out, size_t cap
     return status;
 }
 
-size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
-                        spad_device_absent absent, void *context) {
+size_t spad__device_list(spad_device_info *out, size_t capacity, const spad_host *host,
+                         spad_device_absent absent, void *context) {
     const spad_host h = spad__host_or_default(host);
     const spad_backend *backend;
     size_t count = 0;
-    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad__backend_get(i)) != NULL; i++) {
         spad_error error;
         if (list_backend(&count, out, capacity, backend, &h, &error) != SPAD_OK && absent != NULL)
             absent(context, backend->name, &error);
@@ -141,7 +142,7 @@ static spad_status write_list(const spad_sink *sink, const spad_host *host,
     const spad_host h = spad__host_or_default(host);
     listing *l = spad__new(&h, sizeof *l);
     if (l == NULL) return spad__fail_host_memory(error);
-    l->count = spad_device_list(l->devices, LISTED_MAX, &h, note_absent, l);
+    l->count = spad__device_list(l->devices, LISTED_MAX, &h, note_absent, l);
     if (l->count > LISTED_MAX) l->count = LISTED_MAX;
     spad__out out;
     spad__out_start_text(&out, sink);

@@ -8,6 +8,8 @@
  * finding, seen several times.
  */
 #include "finding/findings.h"
+#include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +77,7 @@ static size_t fault_of(int64_t statement) {
 /* The user's own lines. */
 static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                          int64_t other) {
-    int64_t source = spad_kernel_find_source(kernel, finding->line);
+    int64_t source = spad__kernel_find_source(kernel, finding->line);
     if (source < 0 && statement >= 0) {
         source = spad_kernel_get_statement(kernel, (size_t)statement)->source;
     }
@@ -85,7 +87,7 @@ static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64
     spad__program_line(kernel, source, &finding->program);
     for (size_t i = 0; i < finding->note_count; i++) {
         spad_note *note = &finding->notes[i];
-        source = spad_kernel_find_source(kernel, note->line);
+        source = spad__kernel_find_source(kernel, note->line);
         if (source < 0 && i == 0 && other >= 0 && note->line == 0) {
             source = spad_kernel_get_statement(kernel, (size_t)other)->source;
         }

@@ -281,7 +281,7 @@ static void number_sets(const set_finder *f, spad__agent_sets *sets) {
 
 static spad_status find_agent_sets(set_finder *f, spad__agent_sets *sets, spad_error *error) {
     const spad_kernel *k = f->kernel;
-    f->whole = k->is_scoped || spad_kernel_get_cluster(k) > 1;
+    f->whole = k->is_scoped || spad__kernel_get_cluster(k) > 1;
     for (size_t a = 0; a < sets->agents; a++) f->parent[a] = (int32_t)a;
     spad_status status = find_tensors(f, error);
     if (status != SPAD_OK) return status;

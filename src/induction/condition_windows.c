@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "induction/induction.h"
+#include "kernel/evaluate.h"
 
 /* Marks a loop without conditions, which is skipped: its window is all of it. */
 enum { NO_CONDITIONS = -1 };
@@ -50,8 +51,8 @@ static known_comparison *look_up_comparison(condition_walk *w, const spad_compar
     if (k->of == c && k->step == w->step) return k;
     if (k->of != c) *k = (known_comparison){.of = c};
     k->step = w->step;
-    k->evaluated = spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
-                             spad_kernel_evaluate(w->kernel, c->right, w->values), &k->value);
+    k->evaluated = spad__sub(spad__kernel_evaluate(w->kernel, c->left, w->values),
+                             spad__kernel_evaluate(w->kernel, c->right, w->values), &k->value);
     return k;
 }
 

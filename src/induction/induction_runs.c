@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "induction/induction.h"
+#include "kernel/evaluate.h"
 #include "kernel/kernel.h"
 
 /* Adds the runs of one loop. */
@@ -161,8 +162,8 @@ int64_t spad__induction_run_length(const spad__induction *induction, const spad_
     const spad_kernel_loop *row = spad_kernel_get_loop(kernel, (size_t)loop);
     spad__assert(induction->cut_loops != NULL && row->from != 0); /* bounds that change */
     int64_t length;
-    if (!spad__sub(spad_kernel_evaluate(kernel, row->to, values),
-                   spad_kernel_evaluate(kernel, row->from, values), &length)) {
+    if (!spad__sub(spad__kernel_evaluate(kernel, row->to, values),
+                   spad__kernel_evaluate(kernel, row->from, values), &length)) {
         return 0;
     }
     return length;

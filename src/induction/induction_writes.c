@@ -29,7 +29,9 @@
  */
 #include "base/checked.h"
 #include "induction/induction.h"
+#include "kernel/evaluate.h"
 #include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* Off-chip tensors that are only read or only written, and share their bytes with none, have no
  * index at which a read is wrong. */
@@ -38,7 +40,7 @@ void spad__induction_find_tracked(spad__induction *induction, const spad_kernel 
     bool *tracked = induction->tracked;
     uint8_t *kinds = induction->kinds;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) kinds[i] = 0;
-    for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
+    for (size_t a = 0; a < spad__kernel_access_count(kernel); a++) {
         const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
         kinds[access->tensor] |= (uint8_t)(access->kind & SPAD_ACCESS_UPDATE);
     }
@@ -95,7 +97,7 @@ static bool still_part(const spad__induction *induction, const spad_kernel *kern
         !spad__affine_value(&affine, begins, shift)) {
         return false;
     }
-    *out = spad_kernel_evaluate(kernel, index, begins);
+    *out = spad__kernel_evaluate(kernel, index, begins);
     return spad__mul(*shift, value / induction->step, &moved) && spad__sub(*out, moved, out);
 }
 
@@ -202,7 +204,7 @@ static bool reach_of(const spad__induction *induction, const spad_kernel *kernel
     int64_t low = INT64_MAX;
     int64_t high = INT64_MIN;
     for (; begins[loop] < begin + iterations; begins[loop]++) {
-        const int64_t value = spad_kernel_evaluate(kernel, place.index, begins);
+        const int64_t value = spad__kernel_evaluate(kernel, place.index, begins);
         low = spad__min(low, value);
         high = spad__max(high, value);
     }

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "kernel/place.h"
+#include "target/target.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static bool keep_given(spad_kernel *kernel, spad__given *kept, const spad_define
     return true;
 }
 
-static bool keep_defines(spad_kernel_builder *builder, const spad_kernel_options *options) {
+static bool keep_defines(spad__kernel_builder *builder, const spad_kernel_options *options) {
     if (!spad__array_reserve(&builder->host, &builder->defines, options->define_count) ||
         !spad__array_reserve(&builder->host, &builder->rings, options->ring_count)) {
         return false;
@@ -55,9 +56,9 @@ static bool add_first_rows(spad_kernel *kernel) {
     return true;
 }
 
-spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
-                                       const char *about, const spad_target *target,
-                                       const spad_kernel_options *options, spad_error *error) {
+spad_status spad__kernel_builder_create(spad__kernel_builder **out, const char *name,
+                                        const char *about, const spad_target *target,
+                                        const spad_kernel_options *options, spad_error *error) {
     spad_kernel_options o;
     *out = NULL;
     spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
@@ -69,7 +70,7 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
     status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(o.host);
-    spad_kernel_builder *builder = spad__new(&host, sizeof *builder);
+    spad__kernel_builder *builder = spad__new(&host, sizeof *builder);
     if (builder == NULL) return spad__fail_host_memory(error);
     builder->host = host;
     builder->loop = -1;
@@ -86,14 +87,14 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
     }
     if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
         !add_first_rows(kernel) || !keep_defines(builder, &o)) {
-        spad_kernel_builder_destroy(builder);
+        spad__kernel_builder_destroy(builder);
         return spad__fail_host_memory(error);
     }
     *out = builder;
     return SPAD_OK;
 }
 
-void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
+void spad__kernel_builder_destroy(spad__kernel_builder *builder) {
     if (builder == NULL) return;
     const spad_host host = builder->host;
     spad_kernel_destroy(builder->kernel);
@@ -105,13 +106,13 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__free(&host, builder, sizeof *builder);
 }
 
-void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location) {
+void spad__kernel_builder_at(spad__kernel_builder *builder, spad_location location) {
     builder->location = location;
 }
 
 /* ---- helpers ----------------------------------------------------------------------- */
 
-spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,
+spad_status spad__keep_amounts(spad__kernel_builder *builder, spad_amounts *list, int64_t least,
                                const char *what, spad_error *error) {
     if (list->count == 0) {
         list->items = NULL;
@@ -146,15 +147,15 @@ static bool multiply_amounts(spad_amounts list, int64_t *product) {
 
 /* ---- declarations ------------------------------------------------------------------ */
 
-spad_status spad__need_top(const spad_kernel_builder *builder, const char *what,
+spad_status spad__need_top(const spad__kernel_builder *builder, const char *what,
                            spad_error *error) {
     if (builder->blocks.count == 0) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "%s is declared outside of all blocks, at the top of the kernel", what);
 }
 
-spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
-                                      const char *name, spad_amount preset, spad_error *error) {
+spad_status spad__kernel_builder_param(spad_expr *out, spad__kernel_builder *builder,
+                                       const char *name, spad_amount preset, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     spad_status status = spad__need_top(builder, "a parameter", error);
@@ -175,14 +176,14 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
         builder->defines.items[i].used = true;
     }
     kernel->params.items[kernel->params.count++] = param;
-    status = spad_kernel_builder_name(out, builder, name, error);
+    status = spad__kernel_builder_name(out, builder, name, error);
     if (status == SPAD_OK) return SPAD_OK;
     kernel->params.count--;
     spad__drop_symbols(builder, symbols);
     return status;
 }
 
-static spad_status find_param(spad_kernel_param **out, spad_kernel_builder *builder,
+static spad_status find_param(spad_kernel_param **out, spad__kernel_builder *builder,
                               const char *name, spad_error *error) {
     *out = NULL;
     const spad__symbol *symbol = spad__find_symbol(builder, name);
@@ -193,8 +194,8 @@ static spad_status find_param(spad_kernel_param **out, spad_kernel_builder *buil
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
-                                    spad_error *error) {
+spad_status spad__kernel_builder_fix(spad__kernel_builder *builder, const char *param,
+                                     spad_error *error) {
     spad_kernel_param *found;
     const spad_status status = find_param(&found, builder, param, error);
     if (status != SPAD_OK) return status;
@@ -208,8 +209,8 @@ spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *pa
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
-                                    spad_error *error) {
+spad_status spad__kernel_builder_any(spad__kernel_builder *builder, const char *param,
+                                     spad_error *error) {
     spad_kernel_param *found;
     const spad_status status = find_param(&found, builder, param, error);
     if (status != SPAD_OK) return status;
@@ -219,7 +220,7 @@ spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *pa
 }
 
 /* Sets a text that a kernel has at most once. `what` names it in messages: "an assumption". */
-static spad_status set_text(const char **out, spad_kernel_builder *builder, const char *what,
+static spad_status set_text(const char **out, spad__kernel_builder *builder, const char *what,
                             const char *text, spad_error *error) {
     const spad_status status = spad__need_top(builder, what, error);
     if (status != SPAD_OK) return status;
@@ -233,18 +234,18 @@ static spad_status set_text(const char **out, spad_kernel_builder *builder, cons
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_assume(spad_kernel_builder *builder, const char *assumption,
-                                       spad_error *error) {
+spad_status spad__kernel_builder_assume(spad__kernel_builder *builder, const char *assumption,
+                                        spad_error *error) {
     return set_text(&builder->kernel->assumption, builder, "an assumption", assumption, error);
 }
 
-spad_status spad_kernel_builder_undecided(spad_kernel_builder *builder, const char *why,
-                                          spad_error *error) {
+spad_status spad__kernel_builder_undecided(spad__kernel_builder *builder, const char *why,
+                                           spad_error *error) {
     return set_text(&builder->kernel->undecided, builder, "why nothing is proved", why, error);
 }
 
-spad_status spad_kernel_builder_fault(spad_kernel_builder *builder, const char *message,
-                                      int64_t times, spad_error *error) {
+spad_status spad__kernel_builder_fault(spad__kernel_builder *builder, const char *message,
+                                       int64_t times, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const spad_status status = spad__need_top(builder, "an error of the program", error);
     if (status != SPAD_OK) return status;
@@ -259,13 +260,13 @@ spad_status spad_kernel_builder_fault(spad_kernel_builder *builder, const char *
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_uncounted(spad_kernel_builder *builder, const char *work,
-                                          spad_error *error) {
+spad_status spad__kernel_builder_uncounted(spad__kernel_builder *builder, const char *work,
+                                           spad_error *error) {
     return set_text(&builder->kernel->uncounted, builder, "uncounted work", work, error);
 }
 
-spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
-                                     spad_error *error) {
+spad_status spad__kernel_builder_grid(spad__kernel_builder *builder, spad_amount blocks,
+                                      spad_error *error) {
     spad_status status = spad__need_top(builder, "a grid", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
     if (status != SPAD_OK) return status;
@@ -280,8 +281,8 @@ spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount b
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
-                                        spad_error *error) {
+spad_status spad__kernel_builder_cluster(spad__kernel_builder *builder, spad_amount blocks,
+                                         spad_error *error) {
     spad_status status = spad__need_top(builder, "a cluster", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
     if (status != SPAD_OK) return status;
@@ -296,7 +297,7 @@ spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amoun
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder, spad_error *error) {
+spad_status spad__kernel_builder_each_block(spad__kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_kernel_sync *sync =
         kernel->syncs.count > 0 ? &kernel->syncs.items[kernel->syncs.count - 1] : NULL;
@@ -313,9 +314,9 @@ spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder, spad_er
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
-                                       spad_amount lower, spad_amount upper,
-                                       spad_stack_behaviour behaviour, spad_error *error) {
+spad_status spad__kernel_builder_region(spad__kernel_builder *builder, size_t space,
+                                        spad_amount lower, spad_amount upper,
+                                        spad_stack_behaviour behaviour, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__need_top(builder, "a region", error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &lower, error);
@@ -355,7 +356,7 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
 static spad_status check_not_engine(const spad_kernel *kernel, const char *name,
                                     spad_error *error) {
     size_t engine;
-    if (name == NULL || spad_target_find_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
+    if (name == NULL || spad__target_find_engine(&engine, kernel->target, name, NULL) != SPAD_OK) {
         return SPAD_OK;
     }
     for (size_t i = 0; i < kernel->statements.count; i++) {
@@ -371,9 +372,9 @@ static spad_status check_not_engine(const spad_kernel *kernel, const char *name,
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder, const char *name,
-                                     size_t engine, spad_unit_order order, bool proxy,
-                                     spad_error *error) {
+spad_status spad__kernel_builder_unit(int64_t *out, spad__kernel_builder *builder, const char *name,
+                                      size_t engine, spad_unit_order order, bool proxy,
+                                      spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
     spad_status status = spad__need_top(builder, "a unit", error);
@@ -400,8 +401,8 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t unit, size_t fence,
-                                           spad_error *error) {
+spad_status spad__kernel_builder_unit_fence(spad__kernel_builder *builder, int64_t unit,
+                                            size_t fence, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const spad_target *target = kernel->target;
     if (unit < 0 || (size_t)unit >= kernel->units.count || fence >= target->fence_count) {
@@ -427,9 +428,9 @@ spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
-                                     spad_sync_kind kind, const char *name, spad_amounts dims,
-                                     spad_amount count, spad_error *error) {
+spad_status spad__kernel_builder_sync(int64_t *out, spad__kernel_builder *builder,
+                                      spad_sync_kind kind, const char *name, spad_amounts dims,
+                                      spad_amount count, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
     spad_status status = spad__need_top(builder, "a barrier, counter or group", error);
@@ -463,8 +464,8 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_sync_at(spad_kernel_builder *builder, int64_t number,
-                                        spad_amount byte, spad_error *error) {
+spad_status spad__kernel_builder_sync_at(spad__kernel_builder *builder, int64_t number,
+                                         spad_amount byte, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     size_t space;
     int64_t end;
@@ -528,10 +529,10 @@ static spad_status check_unknown(const spad_kernel_unknown *row, const int64_t *
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *builder,
-                                        const char *name, spad_amounts dims, spad_amount least,
-                                        spad_amount end, const int64_t *values, size_t value_count,
-                                        spad_error *error) {
+spad_status spad__kernel_builder_unknown(int64_t *out, spad__kernel_builder *builder,
+                                         const char *name, spad_amounts dims, spad_amount least,
+                                         spad_amount end, const int64_t *values, size_t value_count,
+                                         spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
     spad_status status = spad__need_top(builder, "an unknown value", error);

@@ -11,12 +11,12 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 
-spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind) {
+spad_statement *spad__new_statement(spad__kernel_builder *builder, spad_statement_kind kind) {
     spad_kernel *kernel = builder->kernel;
     if (!spad__array_reserve(&kernel->host, &kernel->statements, 1)) return NULL;
     const size_t depth = builder->blocks.count;
     spad_statement *statement = &kernel->statements.items[kernel->statements.count];
-    *statement = spad_statement_of(kind, -1);
+    *statement = spad__statement_of(kind, -1);
     statement->location = builder->location;
     statement->source = builder->source;
     statement->end = kernel->statements.count + 1;
@@ -29,7 +29,7 @@ spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement
     return statement;
 }
 
-void spad__add_statement(spad_kernel_builder *builder) {
+void spad__add_statement(spad__kernel_builder *builder) {
     if (builder->blocks.count == 0 && builder->kernel->agents.count > 1) {
         const size_t last = builder->kernel->statements.count;
         builder->agents_over = builder->kernel->statements.items[last].kind != SPAD_STATEMENT_AGENT;
@@ -37,7 +37,7 @@ void spad__add_statement(spad_kernel_builder *builder) {
     builder->kernel->statements.count++;
 }
 
-void spad__open_block(spad_kernel_builder *builder, size_t symbols) {
+void spad__open_block(spad__kernel_builder *builder, size_t symbols) {
     spad_kernel *kernel = builder->kernel;
     const size_t depth = builder->blocks.count;
     spad__add_statement(builder);
@@ -49,7 +49,7 @@ void spad__open_block(spad_kernel_builder *builder, size_t symbols) {
     if (depth + 1 > kernel->blocks_deep) kernel->blocks_deep = depth + 1;
 }
 
-spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
+spad_status spad__new_block(spad_statement **out, spad__kernel_builder *builder,
                             spad_statement_kind kind, spad_error *error) {
     if (builder->blocks.count >= SPAD__BLOCKS_DEEP) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep: at most %d",
@@ -72,9 +72,9 @@ static bool depends_on_any(const spad_kernel *kernel, spad_expr expr) {
     return false;
 }
 
-spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
-                                    const char *name, spad_amount begin, spad_amount end,
-                                    bool parallel, spad_error *error) {
+spad_status spad__kernel_builder_for(spad_expr *variable, spad__kernel_builder *builder,
+                                     const char *name, spad_amount begin, spad_amount end,
+                                     bool parallel, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *variable = 0;
     int64_t trips;
@@ -117,7 +117,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_LOOP, number, &loop.name, error);
     if (status != SPAD_OK) return status;
     kernel->loops.items[kernel->loops.count++] = loop;
-    status = spad_kernel_builder_name(variable, builder, name, error);
+    status = spad__kernel_builder_name(variable, builder, name, error);
     if (status != SPAD_OK) {
         kernel->loops.count--;
         spad__drop_symbols(builder, symbols);
@@ -131,8 +131,9 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comparison *comparisons,
-                                   size_t count, spad_error *error) {
+spad_status spad__kernel_builder_if(spad__kernel_builder *builder,
+                                    const spad_comparison *comparisons, size_t count,
+                                    spad_error *error) {
     for (size_t i = 0; i < count; i++) {
         spad_status status = spad__check_expr(builder, comparisons[i].left, error);
         if (status == SPAD_OK) status = spad__check_expr(builder, comparisons[i].right, error);
@@ -156,7 +157,7 @@ spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comp
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error) {
+spad_status spad__kernel_builder_else(spad__kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const size_t depth = builder->blocks.count;
     const size_t around = depth > 0 ? builder->blocks.items[depth - 1].statement : 0;
@@ -180,8 +181,8 @@ static spad_status refuse_agents_and_scopes(spad_error *error) {
                       "undefined; use auto, ring, mod or at");
 }
 
-spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
-                                      spad_amount sections, spad_error *error) {
+spad_status spad__kernel_builder_scope(spad__kernel_builder *builder, const char *name,
+                                       spad_amount sections, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__fold_amount(builder, &sections, error);
     if (status != SPAD_OK) return status;
@@ -196,7 +197,7 @@ spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *
     if (kept == NULL) return spad__fail_host_memory(error);
     const spad__expr_mark mark = spad__mark_exprs(kernel);
     spad_expr amount = sections.expr;
-    if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
+    if (amount == 0) status = spad__kernel_builder_number(&amount, builder, sections.value, error);
     if (status != SPAD_OK) return status;
     spad_statement *statement;
     status = spad__new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
@@ -211,8 +212,8 @@ spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
-                                      spad_error *error) {
+spad_status spad__kernel_builder_agent(spad__kernel_builder *builder, const char *name,
+                                       spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__need_top(builder, "an agent", error);
     if (status != SPAD_OK) return status;
@@ -245,7 +246,7 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
 
 /* Whether threads may be stated here: of an agent directly after its begin, of the main program
  * once and before the agents. */
-static spad_status check_threads_place(const spad_kernel_builder *builder, spad_error *error) {
+static spad_status check_threads_place(const spad__kernel_builder *builder, spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     if (builder->agent > 0) {
         const size_t last = kernel->statements.count - 1;
@@ -265,8 +266,8 @@ static spad_status check_threads_place(const spad_kernel_builder *builder, spad_
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
-                                        spad_amount registers, spad_error *error) {
+spad_status spad__kernel_builder_threads(spad__kernel_builder *builder, spad_amount threads,
+                                         spad_amount registers, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_status status = check_threads_place(builder, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &threads, error);
@@ -287,7 +288,7 @@ spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amoun
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error) {
+spad_status spad__kernel_builder_end(spad__kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     if (builder->blocks.count == 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no open block to end");

@@ -15,7 +15,7 @@ static bool has_tensor(const spad_kernel *kernel, const char *name) {
 }
 
 /* A define that no parameter took, or a ring that no tensor took. */
-static spad_status check_defines(const spad_kernel_builder *builder, spad_error *error) {
+static spad_status check_defines(const spad__kernel_builder *builder, spad_error *error) {
     for (size_t i = 0; i < builder->defines.count; i++) {
         if (builder->defines.items[i].used) continue;
         return spad__fail_unknown(builder, "parameter", builder->defines.items[i].name,
@@ -34,8 +34,8 @@ static spad_status check_defines(const spad_kernel_builder *builder, spad_error 
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
-                                       spad_error *error) {
+spad_status spad__kernel_builder_finish(spad_kernel **out, spad__kernel_builder *builder,
+                                        spad_error *error) {
     *out = NULL;
     if (builder->kernel == NULL) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder was already finished");

@@ -27,7 +27,7 @@ typedef struct limits {
 } limits;
 
 typedef struct limiter {
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_error *error;
     spad_status status;
 } limiter;
@@ -35,7 +35,7 @@ typedef struct limiter {
 static spad_expr bound_apply(limiter *l, spad_expr_op op, spad_expr left, spad_expr right) {
     spad_expr out = 0;
     if (l->status == SPAD_OK) {
-        l->status = spad_kernel_builder_apply(&out, l->builder, op, left, right, l->error);
+        l->status = spad__kernel_builder_apply(&out, l->builder, op, left, right, l->error);
     }
     return out;
 }
@@ -43,7 +43,7 @@ static spad_expr bound_apply(limiter *l, spad_expr_op op, spad_expr left, spad_e
 static spad_expr bound_number(limiter *l, int64_t value) {
     spad_expr out = 0;
     if (l->status == SPAD_OK) {
-        l->status = spad_kernel_builder_number(&out, l->builder, value, l->error);
+        l->status = spad__kernel_builder_number(&out, l->builder, value, l->error);
     }
     return out;
 }
@@ -68,8 +68,8 @@ static limits limits_of_leaf(limiter *l, spad_expr_node node) {
         }
     } else if (node.op == SPAD_EXPR_PARAM) {
         if (l->status == SPAD_OK) {
-            l->status = spad_kernel_builder_name(&both.least, l->builder,
-                                                 kernel->params.items[node.value].name, l->error);
+            l->status = spad__kernel_builder_name(&both.least, l->builder,
+                                                  kernel->params.items[node.value].name, l->error);
         }
         both.most = both.least;
     } else {
@@ -148,7 +148,7 @@ typedef struct loop_range {
     spad_expr span; /* to - from */
 } loop_range;
 
-static spad_status check_loop_range(const spad_kernel_builder *builder, const loop_range *r,
+static spad_status check_loop_range(const spad__kernel_builder *builder, const loop_range *r,
                                     spad_error *error) {
     spad_status status = spad__check_expr(builder, r->from, error);
     if (status == SPAD_OK) status = spad__check_expr(builder, r->to, error);
@@ -208,7 +208,7 @@ static spad_expr variable_of(limiter *l, const loop_range *r, spad_expr round,
 }
 
 /* The IF around the body. */
-static spad_status open_guard(spad_kernel_builder *builder, spad_expr left, spad_expr right,
+static spad_status open_guard(spad__kernel_builder *builder, spad_expr left, spad_expr right,
                               spad_error *error) {
     spad_comparison *kept = spad__arena_array(&builder->kernel->arena, 1, sizeof *kept);
     if (kept == NULL) return spad__fail_host_memory(error);
@@ -226,7 +226,7 @@ static spad_status open_guard(spad_kernel_builder *builder, spad_expr left, spad
 }
 
 /* The loop is open: gives its variable the value, and opens the guard. */
-static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builder,
+static spad_status finish_range(spad_expr *variable, spad__kernel_builder *builder,
                                 const loop_range *r, spad_error *error) {
     limiter l = {.builder = builder, .error = error};
     const int64_t loop = builder->loop;
@@ -251,15 +251,15 @@ static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builde
 }
 
 /* Takes back a loop that was just opened and has nothing in it. */
-static void take_back_loop(spad_kernel_builder *builder, size_t loops, size_t statements,
+static void take_back_loop(spad__kernel_builder *builder, size_t loops, size_t statements,
                            bool agents_over) {
-    (void)spad_kernel_builder_end(builder, NULL);
+    (void)spad__kernel_builder_end(builder, NULL);
     builder->kernel->loops.count = loops;
     builder->kernel->statements.count = statements;
     builder->agents_over = agents_over;
 }
 
-static spad_status add_range(spad_expr *variable, spad_kernel_builder *builder, const char *name,
+static spad_status add_range(spad_expr *variable, spad__kernel_builder *builder, const char *name,
                              loop_range *r, bool parallel, spad_error *error) {
     limiter l = {.builder = builder, .error = error};
     spad_amount begin = {.value = 0};
@@ -274,16 +274,16 @@ static spad_status add_range(spad_expr *variable, spad_kernel_builder *builder, 
     const size_t statements = builder->kernel->statements.count;
     const bool agents_over = builder->agents_over;
     spad_status status =
-        spad_kernel_builder_for(variable, builder, name, begin, end, parallel, error);
+        spad__kernel_builder_for(variable, builder, name, begin, end, parallel, error);
     if (status != SPAD_OK) return status;
     status = finish_range(variable, builder, r, error);
     if (status != SPAD_OK) take_back_loop(builder, loops, statements, agents_over);
     return status;
 }
 
-spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *builder,
-                                      const char *name, spad_expr from, spad_expr to,
-                                      spad_amount step, bool parallel, spad_error *error) {
+spad_status spad__kernel_builder_range(spad_expr *variable, spad__kernel_builder *builder,
+                                       const char *name, spad_expr from, spad_expr to,
+                                       spad_amount step, bool parallel, spad_error *error) {
     *variable = 0;
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__fold_amount(builder, &step, error);
@@ -296,8 +296,8 @@ spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *
     r.changes = !first.constant || !last.constant;
     r.rounds = !first.constant || r.step.value != 1;
     if (!r.changes && r.step.value == 1) {
-        return spad_kernel_builder_for(variable, builder, name, (spad_amount){first.least, from},
-                                       (spad_amount){last.least, to}, parallel, error);
+        return spad__kernel_builder_for(variable, builder, name, (spad_amount){first.least, from},
+                                        (spad_amount){last.least, to}, parallel, error);
     }
     if (!r.changes && last.least < first.least) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,

@@ -8,19 +8,20 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "target/target.h"
 
 /* ---- indices ----------------------------------------------------------------------- */
 
 /* Is an index outside [0, last] for certain? Then in every iteration, or in one that
  * is reached. */
-static bool is_outside(const spad_kernel_builder *builder, spad_expr expr, int64_t last) {
+static bool is_outside(const spad__kernel_builder *builder, spad_expr expr, int64_t last) {
     const spad_expr_info info = spad_kernel_get_expr(builder->kernel, expr);
     const bool inside = info.least >= 0 && info.most <= last;
     const bool never = info.most < 0 || info.least > last;
     return !inside && !builder->guarded && (never || info.exact);
 }
 
-static spad_status fail_outside(const spad_kernel_builder *builder, const char *name,
+static spad_status fail_outside(const spad__kernel_builder *builder, const char *name,
                                 spad_expr expr, int64_t extent, spad_error *error) {
     const spad_expr_info info = spad_kernel_get_expr(builder->kernel, expr);
     const int64_t worst = info.most >= extent ? info.most : info.least;
@@ -40,7 +41,7 @@ static spad_status fail_outside(const spad_kernel_builder *builder, const char *
 
 /* An index of a tensor or a sync object: as many as dims, none of them outside for certain.
  * *kept: a copy in the arena. */
-static spad_status keep_index(spad_kernel_builder *builder, const char *what, const char *name,
+static spad_status keep_index(spad__kernel_builder *builder, const char *what, const char *name,
                               spad_amounts dims, const spad_expr *index, size_t count,
                               const spad_expr **kept, spad_error *error) {
     *kept = NULL;
@@ -65,7 +66,7 @@ static spad_status keep_index(spad_kernel_builder *builder, const char *what, co
 
 /* ---- operations -------------------------------------------------------------------- */
 
-static spad_status fail_no_runner(const spad_kernel_builder *builder, const char *name,
+static spad_status fail_no_runner(const spad__kernel_builder *builder, const char *name,
                                   spad_error *error) {
     const spad_target *target = builder->kernel->target;
     spad__nearest nearest;
@@ -88,8 +89,8 @@ static spad_status fail_no_runner(const spad_kernel_builder *builder, const char
     return SPAD_ERR_UNKNOWN;
 }
 
-spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
-                                          const char *name, spad_error *error) {
+spad_status spad__kernel_builder_operation(spad__kernel_builder *builder, const char *runner,
+                                           const char *name, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const spad__symbol *symbol = spad__find_symbol(builder, runner);
     int64_t unit = -1;
@@ -97,7 +98,7 @@ spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const ch
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_UNIT) {
         unit = symbol->number;
         engine = kernel->units.items[unit].engine;
-    } else if (spad_target_find_engine(&engine, kernel->target, runner, NULL) != SPAD_OK) {
+    } else if (spad__target_find_engine(&engine, kernel->target, runner, NULL) != SPAD_OK) {
         return fail_no_runner(builder, runner, error);
     }
     const spad_status status = spad__check_name(name, error);
@@ -114,7 +115,7 @@ spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const ch
 }
 
 /* The statement that clauses are added to. */
-static spad_status last_operation(spad_statement **out, spad_kernel_builder *builder,
+static spad_status last_operation(spad_statement **out, spad__kernel_builder *builder,
                                   spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const size_t count = kernel->statements.count;
@@ -138,7 +139,7 @@ static spad_status check_reach(const spad_kernel *kernel, const spad_statement *
 }
 
 /* The step of a range. Lanes that an engine touches are next to each other. */
-static spad_status check_step(const spad_kernel_builder *builder, const char *name,
+static spad_status check_step(const spad__kernel_builder *builder, const char *name,
                               spad_expr_range range, bool lanes, spad_error *error) {
     if (range.step == 0) return SPAD_OK;
     const spad_status status = spad__check_expr(builder, range.step, error);
@@ -160,7 +161,7 @@ static spad_status check_step(const spad_kernel_builder *builder, const char *na
 }
 
 /* One dimension of a sub-range: [from, to), or the one element `from`. */
-static spad_status check_range(const spad_kernel_builder *builder, const char *name,
+static spad_status check_range(const spad__kernel_builder *builder, const char *name,
                                spad_expr_range range, int64_t extent, spad_error *error) {
     if (range.from == 0 && range.to == 0) return SPAD_OK;
     spad_status status = spad__check_expr(builder, range.from, error);
@@ -187,7 +188,7 @@ static spad_status check_range(const spad_kernel_builder *builder, const char *n
     return SPAD_OK;
 }
 
-static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_tensor *tensor,
+static spad_status keep_ranges(spad__kernel_builder *builder, const spad_kernel_tensor *tensor,
                                spad_kernel_access *row, spad_error *error) {
     if (row->range_count == 0) {
         row->ranges = NULL;
@@ -225,8 +226,8 @@ static void note_proxy(const spad_kernel *kernel, const spad_statement *statemen
 }
 
 /* Bytes apart from the size of the part. */
-static spad_status check_moves(const spad_kernel_builder *builder, const spad_kernel_access *access,
-                               spad_error *error) {
+static spad_status check_moves(const spad__kernel_builder *builder,
+                               const spad_kernel_access *access, spad_error *error) {
     if (access->moves == 0) return SPAD_OK;
     if ((access->kind & SPAD_ACCESS_MAY) == 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -236,8 +237,8 @@ static spad_status check_moves(const spad_kernel_builder *builder, const spad_ke
     return spad__check_expr(builder, access->moves, error);
 }
 
-spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
-                                       const spad_kernel_access *access, spad_error *error) {
+spad_status spad__kernel_builder_access(spad__kernel_builder *builder,
+                                        const spad_kernel_access *access, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_statement *statement;
     spad_status status = last_operation(&statement, builder, error);
@@ -298,8 +299,8 @@ static spad_status find_sync(const spad_kernel_sync **out, const spad_kernel *ke
 }
 
 /* An amount that is at least `least` and at most `most` in some iteration; 0: none. */
-static spad_status check_amount(const spad_kernel_builder *builder, spad_expr amount, int64_t least,
-                                int64_t most, const char *what, spad_error *error) {
+static spad_status check_amount(const spad__kernel_builder *builder, spad_expr amount,
+                                int64_t least, int64_t most, const char *what, spad_error *error) {
     if (amount == 0) return SPAD_OK;
     const spad_status status = spad__check_expr(builder, amount, error);
     if (status != SPAD_OK) return status;
@@ -311,9 +312,9 @@ static spad_status check_amount(const spad_kernel_builder *builder, spad_expr am
                       (long long)worst, (long long)least, most == 1 ? " and at most 1" : "");
 }
 
-spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
-                                           const spad_kernel_completion *completion,
-                                           spad_error *error) {
+spad_status spad__kernel_builder_completion(spad__kernel_builder *builder,
+                                            const spad_kernel_completion *completion,
+                                            spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_statement *statement;
     const spad_kernel_sync *sync;
@@ -342,15 +343,15 @@ spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error) {
+spad_status spad__kernel_builder_elect(spad__kernel_builder *builder, spad_error *error) {
     spad_statement *statement;
     const spad_status status = last_operation(&statement, builder, error);
     if (status == SPAD_OK) statement->flags |= SPAD_BY_ONE;
     return status;
 }
 
-spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
-                                      spad_error *error) {
+spad_status spad__kernel_builder_group(spad__kernel_builder *builder, int64_t group,
+                                       spad_error *error) {
     spad_statement *statement;
     const spad_kernel_sync *sync;
     spad_status status = last_operation(&statement, builder, error);
@@ -368,8 +369,8 @@ spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t grou
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
-                                     spad_expr cost, spad_error *error) {
+spad_status spad__kernel_builder_cost(spad__kernel_builder *builder, spad_cost_kind kind,
+                                      spad_expr cost, spad_error *error) {
     spad_statement *statement;
     spad_status status = last_operation(&statement, builder, error);
     if (status == SPAD_OK && kind != SPAD_COST_CYCLES && kind != SPAD_COST_NS) {
@@ -383,8 +384,8 @@ spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kin
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_kind kind,
-                                        spad_amount latency, spad_error *error) {
+spad_status spad__kernel_builder_latency(spad__kernel_builder *builder, spad_cost_kind kind,
+                                         spad_amount latency, spad_error *error) {
     spad_statement *statement;
     spad_status status = last_operation(&statement, builder, error);
     if (status == SPAD_OK && kind != SPAD_COST_CYCLES && kind != SPAD_COST_NS) {
@@ -401,8 +402,8 @@ spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_
     return SPAD_OK;
 }
 
-spad_status spad_kernel_builder_work(spad_kernel_builder *builder, spad_work work,
-                                     spad_amount amount, spad_error *error) {
+spad_status spad__kernel_builder_work(spad__kernel_builder *builder, spad_work work,
+                                      spad_amount amount, spad_error *error) {
     spad_statement *statement;
     spad_status status = last_operation(&statement, builder, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &amount, error);
@@ -517,7 +518,7 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
     return SPAD_OK;
 }
 
-static spad_status check_sync(spad_kernel_builder *builder, spad_statement *row,
+static spad_status check_sync(spad__kernel_builder *builder, spad_statement *row,
                               spad_error *error) {
     const form *f = &forms[row->kind];
     const bool parity = row->kind == SPAD_STATEMENT_WAIT_PARITY;
@@ -538,7 +539,7 @@ static spad_status check_sync(spad_kernel_builder *builder, spad_statement *row,
     return status;
 }
 
-static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
+static spad_status check_tile(spad__kernel_builder *builder, spad_statement *row,
                               spad_error *error) {
     const spad_status status = spad__check_visible(builder, row->item, error);
     if (status != SPAD_OK) return status;
@@ -563,11 +564,11 @@ static spad_status check_tile(spad_kernel_builder *builder, spad_statement *row,
 /* Leaves what the last kinds use: the unit of a drain. */
 static void clear(spad_statement *row) {
     const int64_t unit = row->kind == SPAD_STATEMENT_DRAIN ? row->unit : -1;
-    *row = spad_statement_of(row->kind, -1);
+    *row = spad__statement_of(row->kind, -1);
     row->unit = unit;
 }
 
-static spad_status check_advance(spad_kernel_builder *builder, spad_statement *row,
+static spad_status check_advance(spad__kernel_builder *builder, spad_statement *row,
                                  spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     const spad_expr amount = row->amount;
@@ -585,9 +586,9 @@ static spad_status check_advance(spad_kernel_builder *builder, spad_statement *r
                           "place: declare a cursor in the agent",
                           cursor->stage);
     }
-    *row = spad_statement_of(row->kind, row->item);
+    *row = spad__statement_of(row->kind, row->item);
     row->amount = amount;
-    if (amount == 0) return spad_kernel_builder_number(&row->amount, builder, 1, error);
+    if (amount == 0) return spad__kernel_builder_number(&row->amount, builder, 1, error);
     spad_amount by = {.expr = amount};
     const spad_status status = spad__fold_amount(builder, &by, error);
     if (status != SPAD_OK || by.value >= 0) return status;
@@ -596,7 +597,7 @@ static spad_status check_advance(spad_kernel_builder *builder, spad_statement *r
 }
 
 /* A break leaves conditions on its way, and nothing else. */
-static spad_status check_break(const spad_kernel_builder *builder, spad_error *error) {
+static spad_status check_break(const spad__kernel_builder *builder, spad_error *error) {
     if (builder->loop < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a break without a loop around it");
     }
@@ -617,7 +618,7 @@ static spad_status check_break(const spad_kernel_builder *builder, spad_error *e
 }
 
 /* A fence between threads is before or after they meet; others are neither. */
-static spad_status check_fence_statement(spad_kernel_builder *builder, spad_statement *row,
+static spad_status check_fence_statement(spad__kernel_builder *builder, spad_statement *row,
                                          spad_error *error) {
     const spad_target *target = builder->kernel->target;
     const int64_t fence = row->fence;
@@ -639,7 +640,7 @@ static spad_status check_fence_statement(spad_kernel_builder *builder, spad_stat
     return SPAD_OK;
 }
 
-static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
+static spad_status check_statement(spad__kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
     if (row->unit < -1 || row->unit >= units) {
@@ -670,7 +671,7 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
 }
 
 /* Amounts that may be left out. */
-static spad_status fill_amount(spad_kernel_builder *builder, spad_statement *row,
+static spad_status fill_amount(spad__kernel_builder *builder, spad_statement *row,
                                spad_error *error) {
     const bool counted = row->kind >= SPAD_STATEMENT_SYNC && row->kind < SPAD_STATEMENT_DRAIN &&
                          forms[row->kind].most > 1 && !forms[row->kind].needs_amount;
@@ -681,11 +682,11 @@ static spad_status fill_amount(spad_kernel_builder *builder, spad_statement *row
         row->amount = count.expr;
         return SPAD_OK;
     }
-    return spad_kernel_builder_number(&row->amount, builder, init ? count.value : 1, error);
+    return spad__kernel_builder_number(&row->amount, builder, init ? count.value : 1, error);
 }
 
-spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
-                                          const spad_statement *statement, spad_error *error) {
+spad_status spad__kernel_builder_statement(spad__kernel_builder *builder,
+                                           const spad_statement *statement, spad_error *error) {
     spad_statement row = *statement;
     const spad__expr_mark mark = spad__mark_exprs(builder->kernel);
     spad_status status = check_statement(builder, &row, error);

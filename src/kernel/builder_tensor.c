@@ -44,7 +44,7 @@ static spad_status measure_tile(spad_kernel_tensor *tensor, const spad_space *sp
     return spad_shape_bytes(&tensor->tile_bytes, shape, tensor->dtype, error);
 }
 
-static spad_status measure(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status measure(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                            spad_error *error) {
     const spad_target *target = builder->kernel->target;
     if (tensor->space >= target->space_count) {
@@ -72,7 +72,7 @@ static spad_status measure(spad_kernel_builder *builder, spad_kernel_tensor *ten
 
 /* ---- placement --------------------------------------------------------------------- */
 
-static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status settle_numbers(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                   spad_error *error) {
     const struct {
         const char *what;
@@ -128,7 +128,7 @@ static spad_status check_unused(const spad_kernel_tensor *tensor, spad_error *er
 }
 
 /* A list of counts has one number per block dimension, or is left out. */
-static spad_status keep_counts(spad_kernel_builder *builder, const spad_kernel_tensor *tensor,
+static spad_status keep_counts(spad__kernel_builder *builder, const spad_kernel_tensor *tensor,
                                spad_amounts *list, const char *what, spad_error *error) {
     if (list->count != 0 && list->count != tensor->blocks.count) {
         return spad__fail(error, SPAD_ERR_SHAPE,
@@ -138,7 +138,7 @@ static spad_status keep_counts(spad_kernel_builder *builder, const spad_kernel_t
     return spad__keep_amounts(builder, list, 1, "a count", error);
 }
 
-static spad_status place_tensor_auto(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status place_tensor_auto(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                      spad_error *error) {
     tensor->slots = tensor->tiles;
     if (tensor->ring.count == 0) return SPAD_OK;
@@ -171,7 +171,7 @@ static spad_status bank_start(const spad_space *space, int64_t bank, int64_t *by
 }
 
 /* The address after the last one of a tensor with a step for each dimension. */
-static spad_status place_by_steps(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status place_by_steps(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                   int64_t *last, spad_error *error) {
     if (tensor->steps.count != tensor->blocks.count ||
         (tensor->ring.count > 0 && tensor->ring.count != tensor->blocks.count)) {
@@ -194,7 +194,7 @@ static spad_status place_by_steps(spad_kernel_builder *builder, spad_kernel_tens
     return SPAD_OK;
 }
 
-static spad_status place_at(spad_kernel_builder *builder, const spad_space *space,
+static spad_status place_at(spad__kernel_builder *builder, const spad_space *space,
                             spad_kernel_tensor *tensor, spad_error *error) {
     int64_t start = 0;
     int64_t last = 0;
@@ -233,7 +233,7 @@ static spad_status check_tensor_ring_lanes(const spad_space *space,
     return SPAD_OK;
 }
 
-static spad_status place_mod(spad_kernel_builder *builder, const spad_space *space,
+static spad_status place_mod(spad__kernel_builder *builder, const spad_space *space,
                              spad_kernel_tensor *tensor, spad_error *error) {
     int64_t frees;
     int64_t pars;
@@ -259,7 +259,7 @@ static spad_status place_mod(spad_kernel_builder *builder, const spad_space *spa
     return check_tensor_ring_lanes(space, tensor, pars, error);
 }
 
-static spad_status place_scoped(const spad_kernel_builder *builder, const spad_space *space,
+static spad_status place_scoped(const spad__kernel_builder *builder, const spad_space *space,
                                 spad_kernel_tensor *tensor, spad_error *error) {
     tensor->slots = tensor->tiles;
     if (builder->kernel->agents.count > 1) {
@@ -308,7 +308,7 @@ static bool same_blocks(const spad_kernel_tensor *a, const spad_kernel_tensor *b
     return true;
 }
 
-static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status place_alias(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     const spad_status visible = spad__check_visible(builder, tensor->alias_of, error);
@@ -356,7 +356,7 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
 }
 
 /* The ring is that of the other tensor, as the bytes are. */
-static spad_status check_like(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status check_like(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                               spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     const spad_space *spaces = kernel->target->spaces;
@@ -388,7 +388,7 @@ static spad_status check_like(spad_kernel_builder *builder, spad_kernel_tensor *
     return SPAD_OK;
 }
 
-static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static spad_status place_tensor(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                 spad_error *error) {
     const spad_space *space = &builder->kernel->target->spaces[tensor->space];
     switch (tensor->mode) {
@@ -413,7 +413,7 @@ static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor
 /* ---- the call ---------------------------------------------------------------------- */
 
 /* Another depth that the caller gives to the ring; the last one counts. */
-static void give_ring(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+static void give_ring(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                       spad_amount *depth) {
     if (tensor->mode != SPAD_MODE_AUTO || tensor->blocks.count == 0 || tensor->name == NULL ||
         tensor->like != 0) {
@@ -427,7 +427,7 @@ static void give_ring(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
     }
 }
 
-static bool in_scope(const spad_kernel_builder *builder) {
+static bool in_scope(const spad__kernel_builder *builder) {
     for (size_t i = 0; i < builder->blocks.count; i++) {
         const size_t statement = builder->blocks.items[i].statement;
         if (builder->kernel->statements.items[statement].kind == SPAD_STATEMENT_SCOPE) return true;
@@ -435,8 +435,8 @@ static bool in_scope(const spad_kernel_builder *builder) {
     return false;
 }
 
-spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,
-                                       const spad_kernel_tensor *tensor, spad_error *error) {
+spad_status spad__kernel_builder_tensor(int64_t *out, spad__kernel_builder *builder,
+                                        const spad_kernel_tensor *tensor, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
     spad_kernel_tensor row = *tensor;

@@ -3,7 +3,7 @@
  * Hashes the content of a finished kernel: what its text says, the rows that its statements refer
  * to, and all locations. Two kernels with equal hashes are taken for the same kernel (origin.c).
  *
- * The hash is computed once, by spad_kernel_builder_finish, from the tables. Only what a caller
+ * The hash is computed once, by spad__kernel_builder_finish, from the tables. Only what a caller
  * stated goes into it: fields that the builder computes follow from that and from the target. An
  * expression goes in as it was written, so the hash distinguishes what the text distinguishes,
  * apart from comments. Every text and every list is preceded by its length, so no two sequences of

@@ -25,9 +25,9 @@
 /* Twice this many must be counted in 64 bits; no ring is near it. */
 static const int64_t stages_max = INT64_C(1) << 31;
 
-spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builder,
-                                       const char *stage, const char *phase, spad_amount count,
-                                       spad_error *error) {
+spad_status spad__kernel_builder_cursor(int64_t *out, spad__kernel_builder *builder,
+                                        const char *stage, const char *phase, spad_amount count,
+                                        spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = -1;
     spad_status status = spad__fold_amount(builder, &count, error);
@@ -67,7 +67,7 @@ spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builde
 
 /* Numbers of advances are constant expressions; 0 means no expression. */
 typedef struct resolver {
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_kernel *kernel;
     int64_t cursor;
     int64_t object;    /* waits for its next phase are counted instead; -1: none */
@@ -99,14 +99,14 @@ static spad_expr cursor_apply(resolver *r, spad_expr_op op, spad_expr left, spad
     spad_expr out = 0;
     if (!is_even_so_far(r)) return 0;
     const spad_status status =
-        spad_kernel_builder_apply(&out, r->builder, op, left, right, r->error);
+        spad__kernel_builder_apply(&out, r->builder, op, left, right, r->error);
     return cursor_made(r, status, out);
 }
 
 static spad_expr cursor_number(resolver *r, int64_t value) {
     spad_expr out = 0;
     if (!is_even_so_far(r)) return 0;
-    const spad_status status = spad_kernel_builder_number(&out, r->builder, value, r->error);
+    const spad_status status = spad__kernel_builder_number(&out, r->builder, value, r->error);
     return cursor_made(r, status, out);
 }
 
@@ -386,7 +386,7 @@ static void resolve_cursor(resolver *r) {
     cursor->even = is_even_so_far(r);
 }
 
-spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error) {
+spad_status spad__resolve_cursors(spad__kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const size_t count = kernel->statements.count;
     bool any = kernel->cursors.count > 0;

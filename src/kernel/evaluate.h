@@ -15,4 +15,9 @@ typedef bool spad__leaf(const void *context, const spad_expr_node *node, int64_t
 bool spad__evaluate_with(const spad_kernel *kernel, const spad_expr_node *nodes, size_t count,
                          spad__leaf *leaf, const void *context, int64_t *out);
 
+/* The value of an expression, where values[l] is what loop l counts, followed by the advances of
+ *  each cursor that is not even, modulo twice its stages. Must be an expression of the kernel, and
+ *  every value must occur in its loop. O(nodes). */
+int64_t spad__kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const int64_t *values);
+
 #endif

@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "kernel/evaluate.h"
 #include "kernel/kernel.h"
 
 /* ---- building ---------------------------------------------------------------------- */
@@ -69,8 +70,8 @@ static spad__expr constant(int64_t value) {
     return (spad__expr){.least = value, .most = value};
 }
 
-spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder, int64_t value,
-                                       spad_error *error) {
+spad_status spad__kernel_builder_number(spad_expr *out, spad__kernel_builder *builder,
+                                        int64_t value, spad_error *error) {
     *out = 0;
     return add_leaf(out, builder->kernel, SPAD_EXPR_NUMBER, value, constant(value), error);
 }
@@ -95,8 +96,8 @@ static spad__expr loop_bounds(const spad_kernel *kernel, int64_t number) {
                         .loops = UINT64_C(1) << depth};
 }
 
-spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builder, const char *name,
-                                     spad_error *error) {
+spad_status spad__kernel_builder_name(spad_expr *out, spad__kernel_builder *builder,
+                                      const char *name, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     const spad__symbol *symbol = spad__find_symbol(builder, name);
@@ -321,8 +322,9 @@ static spad_status fail_too_long(spad_error *error) {
                       SPAD_EXPR_MAX);
 }
 
-spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder, spad_expr_op op,
-                                      spad_expr left, spad_expr right, spad_error *error) {
+spad_status spad__kernel_builder_apply(spad_expr *out, spad__kernel_builder *builder,
+                                       spad_expr_op op, spad_expr left, spad_expr right,
+                                       spad_error *error) {
     static const spad__expr none = {0};
     spad_kernel *kernel = builder->kernel;
     *out = 0;
@@ -334,7 +336,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     if (op == SPAD_EXPR_NEGATE && a->count == 1 && a->least > INT64_MIN) {
         const spad_expr_node *leaf = &kernel->nodes.items[a->first];
         if (leaf->op == SPAD_EXPR_NUMBER) { /* "-5" is a number */
-            return spad_kernel_builder_number(out, builder, -leaf->value, error);
+            return spad__kernel_builder_number(out, builder, -leaf->value, error);
         }
     }
     spad__expr result = {.count = a->count + b->count + 1};
@@ -355,8 +357,8 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     return add_expr(out, kernel, result, error);
 }
 
-spad_status spad_kernel_builder_value(spad_expr *out, spad_kernel_builder *builder, int64_t unknown,
-                                      spad_expr element, spad_error *error) {
+spad_status spad__kernel_builder_value(spad_expr *out, spad__kernel_builder *builder,
+                                       int64_t unknown, spad_expr element, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     *out = 0;
     if (unknown < 0 || (size_t)unknown >= kernel->unknowns.count) {
@@ -365,7 +367,7 @@ spad_status spad_kernel_builder_value(spad_expr *out, spad_kernel_builder *build
     const spad_kernel_unknown *row = &kernel->unknowns.items[unknown];
     const spad__expr_mark mark = spad__mark_exprs(kernel);
     if (element == 0) {
-        const spad_status status = spad_kernel_builder_number(&element, builder, 0, error);
+        const spad_status status = spad__kernel_builder_number(&element, builder, 0, error);
         if (status != SPAD_OK) return status;
     }
     const spad__expr *index = find_expr(kernel, element);
@@ -429,7 +431,7 @@ bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, 
     return false;
 }
 
-spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, int64_t loop,
+spad_status spad__expr_variable(spad_expr *out, spad__kernel_builder *builder, int64_t loop,
                                 spad_error *error) {
     *out = 0;
     return add_leaf(out, builder->kernel, SPAD_EXPR_VARIABLE, loop,
@@ -437,7 +439,7 @@ spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, in
 }
 
 /* A leaf with the bounds that it has in this kernel. */
-static spad_status repeat_leaf(spad_expr *out, spad_kernel_builder *builder, spad_expr_node node,
+static spad_status repeat_leaf(spad_expr *out, spad__kernel_builder *builder, spad_expr_node node,
                                spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     switch (node.op) {
@@ -449,24 +451,24 @@ static spad_status repeat_leaf(spad_expr *out, spad_kernel_builder *builder, spa
     case SPAD_EXPR_STAGE:
     case SPAD_EXPR_PHASE:
         return add_state(out, kernel, node.op == SPAD_EXPR_PHASE, node.value, error);
-    default: return spad_kernel_builder_number(out, builder, node.value, error);
+    default: return spad__kernel_builder_number(out, builder, node.value, error);
     }
 }
 
 /* Applies the node of an operator to the expressions on top of a stack. */
-static spad_status apply_node(spad_expr *stack, size_t *top, spad_kernel_builder *builder,
+static spad_status apply_node(spad_expr *stack, size_t *top, spad__kernel_builder *builder,
                               spad_expr_node node, spad_error *error) {
     if (node.op == SPAD_EXPR_UNKNOWN) {
-        return spad_kernel_builder_value(&stack[*top - 1], builder, node.value, stack[*top - 1],
-                                         error);
+        return spad__kernel_builder_value(&stack[*top - 1], builder, node.value, stack[*top - 1],
+                                          error);
     }
     spad_expr right = 0;
     if (node.op != SPAD_EXPR_NEGATE) right = stack[--*top];
-    return spad_kernel_builder_apply(&stack[*top - 1], builder, node.op, stack[*top - 1], right,
-                                     error);
+    return spad__kernel_builder_apply(&stack[*top - 1], builder, node.op, stack[*top - 1], right,
+                                      error);
 }
 
-spad_status spad__expr_copy(spad_expr *out, spad_kernel_builder *builder,
+spad_status spad__expr_copy(spad_expr *out, spad__kernel_builder *builder,
                             const spad_expr_node *written, size_t count, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     spad_expr stack[SPAD_EXPR_MAX];
@@ -487,7 +489,7 @@ spad_status spad__expr_copy(spad_expr *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
-spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
+spad_status spad__expr_replace(spad_expr *out, spad__kernel_builder *builder, spad_expr expr,
                                spad_expr_op op, int64_t value, spad_expr with, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const spad__expr old = *find_expr(kernel, expr);
@@ -522,7 +524,7 @@ spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spa
 
 /* ---- using ------------------------------------------------------------------------- */
 
-spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
+spad_status spad__check_expr(const spad__kernel_builder *builder, spad_expr expr,
                              spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     const spad__expr *found = find_expr(kernel, expr);
@@ -549,7 +551,7 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
     return SPAD_OK;
 }
 
-spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+spad_status spad__fold_amount(const spad__kernel_builder *builder, spad_amount *amount,
                               spad_error *error) {
     if (amount->expr == 0) return SPAD_OK;
     const spad__expr *found = find_expr(builder->kernel, amount->expr);
@@ -621,7 +623,7 @@ static int64_t evaluate_nodes(const spad_kernel *kernel, const spad_expr_node *n
     return stack[0];
 }
 
-int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const int64_t *values) {
+int64_t spad__kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const int64_t *values) {
     const spad__expr *found = &kernel->exprs.items[expr];
     if (is_constant(found)) return found->least;
     const spad_expr_node *node = &kernel->nodes.items[found->first];

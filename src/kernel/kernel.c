@@ -3,6 +3,7 @@
  * A finished kernel: its tables by number, and its end.
  */
 #include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 
 const char *spad_statement_kind_name(spad_statement_kind kind) {
     static const char *const words[SPAD_STATEMENT_KINDS] = {
@@ -36,7 +37,7 @@ const char *spad_statement_kind_name(spad_statement_kind kind) {
     return (unsigned)kind < SPAD_STATEMENT_KINDS ? words[kind] : "?";
 }
 
-spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
+spad_statement spad__statement_of(spad_statement_kind kind, int64_t item) {
     return (spad_statement){.kind = kind,
                             .item = item,
                             .parent = -1,
@@ -63,11 +64,11 @@ const char *spad_kernel_get_about(const spad_kernel *kernel) {
     return kernel->about;
 }
 
-const char *spad_kernel_get_assumption(const spad_kernel *kernel) {
+const char *spad__kernel_get_assumption(const spad_kernel *kernel) {
     return kernel->assumption;
 }
 
-const char *spad_kernel_get_uncounted(const spad_kernel *kernel) {
+const char *spad__kernel_get_uncounted(const spad_kernel *kernel) {
     return kernel->uncounted;
 }
 
@@ -79,11 +80,11 @@ const spad_target *spad_kernel_get_target(const spad_kernel *kernel) {
     return kernel->target;
 }
 
-int64_t spad_kernel_get_grid(const spad_kernel *kernel) {
+int64_t spad__kernel_get_grid(const spad_kernel *kernel) {
     return kernel->grid.value;
 }
 
-int64_t spad_kernel_get_cluster(const spad_kernel *kernel) {
+int64_t spad__kernel_get_cluster(const spad_kernel *kernel) {
     return kernel->cluster.value > 1 ? kernel->cluster.value : 1;
 }
 
@@ -110,8 +111,18 @@ TABLE(cursor, spad_kernel_cursor, cursors)
 TABLE(unknown, spad_kernel_unknown, unknowns)
 TABLE(source, spad_kernel_source, sources)
 TABLE(statement, spad_statement, statements)
-TABLE(access, spad_kernel_access, accesses)
-TABLE(completion, spad_kernel_completion, completions)
+
+const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number) {
+    return number < kernel->accesses.count ? &kernel->accesses.items[number] : NULL;
+}
+
+size_t spad__kernel_access_count(const spad_kernel *kernel) {
+    return kernel->accesses.count;
+}
+
+const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel, size_t number) {
+    return number < kernel->completions.count ? &kernel->completions.items[number] : NULL;
+}
 
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops) {
     const int64_t inner = kernel->statements.items[statement].loop;

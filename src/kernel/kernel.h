@@ -15,7 +15,7 @@
 #include "base/index.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/finding.h"
 
 /* Limits that keep every product of counts small and every walk shallow. */
@@ -141,7 +141,7 @@ typedef struct spad__given {
     bool used;
 } spad__given;
 
-struct spad_kernel_builder {
+struct spad__kernel_builder {
     spad_kernel *kernel;
     spad_location location;
     int64_t source; /* of what is added; -1 */
@@ -159,7 +159,7 @@ struct spad_kernel_builder {
 };
 
 /* The newest symbol of a name that is visible, or NULL. */
-const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const char *name);
+const spad__symbol *spad__find_symbol(const spad__kernel_builder *builder, const char *name);
 
 /* "a tensor", "a parameter" and so on. */
 const char *spad__symbol_phrase(spad__symbol_kind kind);
@@ -174,45 +174,48 @@ spad__expr_mark spad__mark_exprs(const spad_kernel *kernel);
 void spad__drop_exprs(spad_kernel *kernel, spad__expr_mark mark);
 
 /* A symbol whose uses are not worth a message. False: no memory. */
-bool spad__add_broken(spad_kernel_builder *builder, const char *name);
+bool spad__add_broken(spad__kernel_builder *builder, const char *name);
 
 /* Is that a word that a thing may have as its name? */
 spad_status spad__check_name(const char *name, spad_error *error);
 
 /* Adds a symbol: checks the name, copies it to the arena. */
-spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
-                             int64_t number, const char **kept, spad_error *error);
+spad_status spad__add_symbol(spad__kernel_builder *builder, const char *name,
+                             spad__symbol_kind kind, int64_t number, const char **kept,
+                             spad_error *error);
 /* Adds a symbol that hides others of its name. False: no memory. */
-bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+bool spad__bind_symbol(spad__kernel_builder *builder, const char *name, spad__symbol_kind kind,
                        int64_t number);
 
 /* Is the thing of that name, kind and number visible, under this name or hidden by another? */
-bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+bool spad__is_visible(const spad__kernel_builder *builder, const char *name, spad__symbol_kind kind,
                       int64_t number);
-void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
+void spad__drop_symbols(spad__kernel_builder *builder, size_t count);
 
 /* "no <what> 'name'; did you mean ...?" over the visible symbols of a kind. */
-spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
+spad_status spad__fail_unknown(const spad__kernel_builder *builder, const char *what,
                                const char *name, spad__symbol_kind kind, spad_error *error);
 
 /* Can the tensor with that number be named here? */
-spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+spad_status spad__check_visible(const spad__kernel_builder *builder, int64_t number,
                                 spad_error *error);
 
 /* ---- helpers of the builder's files ------------------------------------------------ */
 
 /* Is that an expression whose loops are all open here? */
-spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
+spad_status spad__check_expr(const spad__kernel_builder *builder, spad_expr expr,
+                             spad_error *error);
 
 /* Are all blocks closed, so that something (`what`) can be declared at the top of the kernel? */
-spad_status spad__need_top(const spad_kernel_builder *builder, const char *what, spad_error *error);
+spad_status spad__need_top(const spad__kernel_builder *builder, const char *what,
+                           spad_error *error);
 
 /* Opens a block for the statement that was just made. Room is reserved. `symbols`: how many there
  * were before it. */
-void spad__open_block(spad_kernel_builder *builder, size_t symbols);
+void spad__open_block(spad__kernel_builder *builder, size_t symbols);
 
 /* A statement that will hold others, and room for its block. */
-spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
+spad_status spad__new_block(spad_statement **out, spad__kernel_builder *builder,
                             spad_statement_kind kind, spad_error *error);
 
 /* Gives an expression the text of one leaf. */
@@ -221,23 +224,23 @@ spad_status spad__expr_as_leaf(spad_expr *out, spad_kernel *kernel, spad_expr ex
 
 /* The same expression with other nodes: `with` in place of every node `op` of `value`. Bounds
  * are those of `with`, and the text stays. */
-spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
+spad_status spad__expr_replace(spad_expr *out, spad__kernel_builder *builder, spad_expr expr,
                                spad_expr_op op, int64_t value, spad_expr with, spad_error *error);
 
 /* Adds an expression of another kernel from its nodes as written. Parameters, loops, cursors and
  * unknown values are rows of this kernel; bounds are computed anew. */
-spad_status spad__expr_copy(spad_expr *out, spad_kernel_builder *builder,
+spad_status spad__expr_copy(spad_expr *out, spad__kernel_builder *builder,
                             const spad_expr_node *written, size_t count, spad_error *error);
 
 /* What a loop counts, open or not. */
-spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, int64_t loop,
+spad_status spad__expr_variable(spad_expr *out, spad__kernel_builder *builder, int64_t loop,
                                 spad_error *error);
 
 /* Is there such a node in it? value -1: of any number. */
 bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, int64_t value);
 
 /* Replaces stages and phases by expressions of loops where a cursor moves evenly. At the end. */
-spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error);
+spad_status spad__resolve_cursors(spad__kernel_builder *builder, spad_error *error);
 
 /* The value of the variable of a loop. by_depth: what the loops around it and it count, outermost
  * first. */
@@ -251,17 +254,17 @@ uint64_t spad__kernel_hash(const spad_kernel *kernel);
 int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown);
 
 /* A constant: fills in its value from its expression. */
-spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,
+spad_status spad__fold_amount(const spad__kernel_builder *builder, spad_amount *amount,
                               spad_error *error);
 
 /* A checked copy of a list in the arena, each number settled and at least `least`. */
-spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list, int64_t least,
+spad_status spad__keep_amounts(spad__kernel_builder *builder, spad_amounts *list, int64_t least,
                                const char *what, spad_error *error);
 
 /* Room for one more statement of a kind, filled in but not counted; NULL: no memory.
  * spad__add_statement counts it. */
-spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind);
-void spad__add_statement(spad_kernel_builder *builder);
+spad_statement *spad__new_statement(spad__kernel_builder *builder, spad_statement_kind kind);
+void spad__add_statement(spad__kernel_builder *builder);
 
 /* The expression as text, for messages and the writer. Cut to the field. */
 enum { SPAD__EXPR_TEXT_MAX = SPAD_EXPR_MAX * 72 };
@@ -296,9 +299,30 @@ void spad__program_line(const spad_kernel *kernel, int64_t source, spad_program_
 void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size);
 
 /* Sets the source of the statement that was added last. */
-spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_error *error);
+spad_status spad__set_source(spad__kernel_builder *builder, int64_t source, spad_error *error);
 
 /* The file of a built kernel in messages. */
 void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error);
+
+/* What a proof about the kernel rests on: executions of the program it was made from for which
+ * this is not so are not executions of the kernel. "": it has them all. */
+const char *spad__kernel_get_assumption(const spad_kernel *kernel);
+
+/* Blocks of a cluster whose agents the kernel has; 1: not stated. */
+int64_t spad__kernel_get_cluster(const spad_kernel *kernel);
+
+/* Blocks of the grid, of which the kernel describes one; 0: not stated. */
+int64_t spad__kernel_get_grid(const spad_kernel *kernel);
+
+/* Work of the program that no statement of the kernel stands for, and that its simulated time
+ * leaves out: "12 element-wise operations of threads". "": none is known. */
+const char *spad__kernel_get_uncounted(const spad_kernel *kernel);
+
+/* The source of what is on a line of the text, or -1. O(log statements) where they are in the
+ * order of the text, else O(statements). */
+int64_t spad__kernel_find_source(const spad_kernel *kernel, int32_t line);
+
+/* Number of accesses of all operations. */
+size_t spad__kernel_access_count(const spad_kernel *kernel);
 
 #endif

@@ -9,6 +9,7 @@
  * nodes); O(statements^2) with an edit that moves statements.
  */
 #include "kernel/rebuild.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@
 /* `status` is sticky: after a failure the calls below do nothing. */
 typedef struct rebuilder {
     const spad_kernel *from;
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     const spad__rebuild *change;
     spad__arena scratch; /* maps, and lists of one call */
     int64_t *tensors;    /* per row of `from`: its new number */
@@ -39,10 +40,10 @@ static bool is_fine(rebuilder *r, spad_status status) {
     return false;
 }
 
-#define BUILD(r, call, ...)                                                      \
-    do {                                                                         \
-        if ((r)->status == SPAD_OK)                                              \
-            is_fine((r), spad_kernel_builder_##call(__VA_ARGS__, &(r)->latest)); \
+#define BUILD(r, call, ...)                                                       \
+    do {                                                                          \
+        if ((r)->status == SPAD_OK)                                               \
+            is_fine((r), spad__kernel_builder_##call(__VA_ARGS__, &(r)->latest)); \
     } while (0)
 
 static void *rebuild_list(rebuilder *r, size_t count, size_t size) {
@@ -115,23 +116,23 @@ static size_t copy_space(rebuilder *r, size_t space) {
 static size_t copy_engine(rebuilder *r, size_t engine) {
     if (r->status != SPAD_OK || is_same_target(r)) return engine;
     size_t found = 0;
-    is_fine(r, spad_target_find_engine(&found, r->builder->kernel->target,
-                                       r->from->target->engines[engine].name, &r->latest));
+    is_fine(r, spad__target_find_engine(&found, r->builder->kernel->target,
+                                        r->from->target->engines[engine].name, &r->latest));
     return found;
 }
 
 static int64_t copy_fence(rebuilder *r, int64_t fence) {
     if (r->status != SPAD_OK || fence < 0 || is_same_target(r)) return fence;
     size_t found = 0;
-    is_fine(r, spad_target_find_fence(&found, r->builder->kernel->target,
-                                      r->from->target->fences[fence].name, &r->latest));
+    is_fine(r, spad__target_find_fence(&found, r->builder->kernel->target,
+                                       r->from->target->fences[fence].name, &r->latest));
     return (int64_t)found;
 }
 
 /* ---- declarations -------------------------------------------------------------------- */
 
 static void at(rebuilder *r, spad_location location) {
-    spad_kernel_builder_at(r->builder, location);
+    spad__kernel_builder_at(r->builder, location);
 }
 
 static void copy_params(rebuilder *r) {
@@ -504,7 +505,7 @@ static bool names_sync(spad_statement_kind kind) {
 /* Synchronisation, alloc and free, advance, break, next section. `moved`: a parity wait is then for
  * the first phase. */
 static void copy_plain(rebuilder *r, const spad_statement *s, bool moved) {
-    spad_statement row = spad_statement_of(s->kind, s->item);
+    spad_statement row = spad__statement_of(s->kind, s->item);
     if (names_tensor(s->kind)) row.item = r->tensors[s->item];
     if (names_sync(s->kind)) row.item = r->syncs[s->item];
     row.index = copy_index(r, s->index, s->index_count);
@@ -533,7 +534,7 @@ static void copy_statement(rebuilder *r, const spad_statement *s, bool moved) {
     case SPAD_STATEMENT_FOR: copy_loop(r, &from->loops.items[s->item]); break;
     case SPAD_STATEMENT_IF: copy_if(r, s); break;
     case SPAD_STATEMENT_ELSE:
-        if (r->status == SPAD_OK) is_fine(r, spad_kernel_builder_else(r->builder, &r->latest));
+        if (r->status == SPAD_OK) is_fine(r, spad__kernel_builder_else(r->builder, &r->latest));
         break;
     case SPAD_STATEMENT_SCOPE:
         BUILD(r, scope, r->builder, s->name, (spad_amount){.expr = copy_expr(r, s->amount)});
@@ -560,7 +561,7 @@ static void end_blocks(rebuilder *r, open_blocks *open, size_t before) {
     while (open->depth > 0 &&
            r->from->statements.items[open->items[open->depth - 1]].end == before) {
         open->depth--;
-        if (r->status == SPAD_OK) is_fine(r, spad_kernel_builder_end(r->builder, &r->latest));
+        if (r->status == SPAD_OK) is_fine(r, spad__kernel_builder_end(r->builder, &r->latest));
     }
 }
 
@@ -645,16 +646,16 @@ spad_status spad__kernel_rebuild(spad_kernel **out, const spad_kernel *kernel,
     *out = NULL;
     rebuilder r = {.from = kernel, .change = change, .error = error};
     r.scratch.host = spad__host_or_default(options->host);
-    const spad_status status = spad_kernel_builder_create(&r.builder, kernel->name, kernel->about,
-                                                          kernel->target, options, error);
+    const spad_status status = spad__kernel_builder_create(&r.builder, kernel->name, kernel->about,
+                                                           kernel->target, options, error);
     if (status != SPAD_OK) return status;
     make_maps(&r);
     if (r.status == SPAD_OK) copy_declarations(&r);
     if (r.status == SPAD_OK) copy_statements(&r);
     copy_file(&r);
     copy_comments(&r);
-    if (r.status == SPAD_OK) is_fine(&r, spad_kernel_builder_finish(out, r.builder, &r.latest));
-    spad_kernel_builder_destroy(r.builder);
+    if (r.status == SPAD_OK) is_fine(&r, spad__kernel_builder_finish(out, r.builder, &r.latest));
+    spad__kernel_builder_destroy(r.builder);
     spad__arena_free(&r.scratch);
     return r.status;
 }

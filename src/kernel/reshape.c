@@ -8,6 +8,7 @@
  */
 #include "base/options.h"
 #include "kernel/rebuild.h"
+#include "spad/experimental/kernel_rows.h"
 
 spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
                                 const spad_kernel_options *options, spad_error *error) {

@@ -32,7 +32,7 @@ bool spad__loop_can_be_shortened(const spad_kernel *kernel, int64_t loop) {
 
 spad_status spad__kernel_shorten(spad_kernel *kernel, int64_t loop, int64_t keep, int64_t period,
                                  spad_error *error) {
-    spad_kernel_builder builder = {.kernel = kernel}; /* expressions need no more */
+    spad__kernel_builder builder = {.kernel = kernel}; /* expressions need no more */
     spad_kernel_loop *row = &kernel->loops.items[loop];
     spad_statement *guard = guard_of(kernel, loop);
     spad__assert(guard != NULL); /* spad__loop_can_be_shortened */
@@ -45,18 +45,18 @@ spad_status spad__kernel_shorten(spad_kernel *kernel, int64_t loop, int64_t keep
     both[0] = guard->comparisons[0];
     both[1] = both[0];
     spad_expr number, rest, turns;
-    spad_status status = spad_kernel_builder_number(&number, &builder, from, error);
+    spad_status status = spad__kernel_builder_number(&number, &builder, from, error);
     if (status == SPAD_OK) {
-        status =
-            spad_kernel_builder_apply(&rest, &builder, SPAD_EXPR_SUB, both[0].right, number, error);
+        status = spad__kernel_builder_apply(&rest, &builder, SPAD_EXPR_SUB, both[0].right, number,
+                                            error);
     }
-    if (status == SPAD_OK) status = spad_kernel_builder_number(&turns, &builder, period, error);
+    if (status == SPAD_OK) status = spad__kernel_builder_number(&turns, &builder, period, error);
     if (status == SPAD_OK) {
-        status = spad_kernel_builder_apply(&rest, &builder, SPAD_EXPR_MOD, rest, turns, error);
+        status = spad__kernel_builder_apply(&rest, &builder, SPAD_EXPR_MOD, rest, turns, error);
     }
     if (status == SPAD_OK) {
-        status =
-            spad_kernel_builder_apply(&both[1].right, &builder, SPAD_EXPR_ADD, number, rest, error);
+        status = spad__kernel_builder_apply(&both[1].right, &builder, SPAD_EXPR_ADD, number, rest,
+                                            error);
     }
     if (status != SPAD_OK) return status;
     guard->comparisons = both;

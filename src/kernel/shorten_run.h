@@ -12,7 +12,7 @@ bool spad__loop_can_be_shortened(const spad_kernel *kernel, int64_t loop);
 
 /* Runs of the loop with L >= keep iterations get their first keep + (L - keep) % period ones only,
  * so none has keep + period. The loop must be one that can be shortened. After a failure the kernel
- * is of no use. The statuses of spad_kernel_builder_apply. */
+ * is of no use. The statuses of spad__kernel_builder_apply. */
 spad_status spad__kernel_shorten(spad_kernel *kernel, int64_t loop, int64_t keep, int64_t period,
                                  spad_error *error);
 

@@ -10,9 +10,9 @@
 
 #include "base/text.h"
 
-spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builder, const char *file,
-                                       int32_t line, const char *code, int64_t caller,
-                                       spad_error *error) {
+spad_status spad__kernel_builder_source(int64_t *out, spad__kernel_builder *builder,
+                                        const char *file, int32_t line, const char *code,
+                                        int64_t caller, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const int64_t number = (int64_t)kernel->sources.count;
     *out = -1;
@@ -48,7 +48,7 @@ spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char 
     return SPAD_OK;
 }
 
-static spad_status check_source(const spad_kernel_builder *builder, int64_t source,
+static spad_status check_source(const spad__kernel_builder *builder, int64_t source,
                                 spad_error *error) {
     const int64_t count = (int64_t)builder->kernel->sources.count;
     if (source >= -1 && source < count) return SPAD_OK;
@@ -56,14 +56,14 @@ static spad_status check_source(const spad_kernel_builder *builder, int64_t sour
                       (long long)source, (long long)count);
 }
 
-spad_status spad_kernel_builder_from(spad_kernel_builder *builder, int64_t source,
-                                     spad_error *error) {
+spad_status spad__kernel_builder_from(spad__kernel_builder *builder, int64_t source,
+                                      spad_error *error) {
     const spad_status status = check_source(builder, source, error);
     if (status == SPAD_OK) builder->source = source;
     return status;
 }
 
-spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_error *error) {
+spad_status spad__set_source(spad__kernel_builder *builder, int64_t source, spad_error *error) {
     const spad_status status = check_source(builder, source, error);
     const size_t count = builder->kernel->statements.count;
     if (status == SPAD_OK) builder->kernel->statements.items[count - 1].source = source;
@@ -92,7 +92,7 @@ static int64_t statement_of_line(const spad_kernel *kernel, int32_t line) {
     return -1;
 }
 
-int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
+int64_t spad__kernel_find_source(const spad_kernel *kernel, int32_t line) {
     if (kernel->sources.count == 0 || line <= 0) return -1;
     const int64_t statement = statement_of_line(kernel, line);
     return statement < 0 ? -1 : kernel->statements.items[statement].source;

@@ -39,7 +39,7 @@ static uint64_t hash_name(const char *name) {
     return spad__hash_text(name, strlen(name));
 }
 
-const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const char *name) {
+const spad__symbol *spad__find_symbol(const spad__kernel_builder *builder, const char *name) {
     spad__probe probe = spad__index_probe(&builder->symbol_index, hash_name(name));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         const spad__symbol *symbol = &builder->symbols.items[i];
@@ -48,7 +48,7 @@ const spad__symbol *spad__find_symbol(const spad_kernel_builder *builder, const 
     return NULL;
 }
 
-static bool reserve_symbol(spad_kernel_builder *builder) {
+static bool reserve_symbol(spad__kernel_builder *builder) {
     return spad__array_reserve(&builder->host, &builder->symbols, 1) &&
            spad__index_reserve(&builder->symbol_index, &builder->host, 1);
 }
@@ -63,7 +63,7 @@ spad_status spad__check_name(const char *name, spad_error *error) {
                       SPAD__NAME_MAX - 1);
 }
 
-static void add_symbol(spad_kernel_builder *builder, const char *kept, spad__symbol_kind kind,
+static void add_symbol(spad__kernel_builder *builder, const char *kept, spad__symbol_kind kind,
                        int64_t number) {
     const spad__symbol *older = spad__find_symbol(builder, kept);
     const size_t hidden = older != NULL ? (size_t)(older - builder->symbols.items) : SPAD__NO_ITEM;
@@ -98,8 +98,9 @@ static spad_status check_never_used(const spad_kernel *kernel, const char *name,
     return SPAD_ERR_NAME;
 }
 
-spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
-                             int64_t number, const char **kept, spad_error *error) {
+spad_status spad__add_symbol(spad__kernel_builder *builder, const char *name,
+                             spad__symbol_kind kind, int64_t number, const char **kept,
+                             spad_error *error) {
     spad_status status = spad__check_name(name, error);
     if (status != SPAD_OK) return status;
     const spad__symbol *other = spad__find_symbol(builder, name);
@@ -121,7 +122,7 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     return SPAD_OK;
 }
 
-bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+bool spad__bind_symbol(spad__kernel_builder *builder, const char *name, spad__symbol_kind kind,
                        int64_t number) {
     if (!reserve_symbol(builder)) return false;
     const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
@@ -130,7 +131,7 @@ bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__sym
     return true;
 }
 
-bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+bool spad__is_visible(const spad__kernel_builder *builder, const char *name, spad__symbol_kind kind,
                       int64_t number) {
     const spad__symbol *symbol = spad__find_symbol(builder, name);
     while (symbol != NULL && (symbol->kind != kind || symbol->number != number)) {
@@ -139,7 +140,7 @@ bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad
     return symbol != NULL;
 }
 
-bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
+bool spad__add_broken(spad__kernel_builder *builder, const char *name) {
     if (spad__find_symbol(builder, name) != NULL) return true;
     if (!reserve_symbol(builder)) return false;
     const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
@@ -148,7 +149,7 @@ bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
     return true;
 }
 
-void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {
+void spad__drop_symbols(spad__kernel_builder *builder, size_t count) {
     while (builder->symbols.count > count) {
         const spad__symbol *symbol = &builder->symbols.items[--builder->symbols.count];
         const uint64_t hash = hash_name(symbol->name);
@@ -158,7 +159,7 @@ void spad__drop_symbols(spad_kernel_builder *builder, size_t count) {
     }
 }
 
-spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *what,
+spad_status spad__fail_unknown(const spad__kernel_builder *builder, const char *what,
                                const char *name, spad__symbol_kind kind, spad_error *error) {
     spad__nearest nearest;
     char hint[192];
@@ -174,7 +175,7 @@ spad_status spad__fail_unknown(const spad_kernel_builder *builder, const char *w
     return SPAD_ERR_UNKNOWN;
 }
 
-spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t number,
+spad_status spad__check_visible(const spad__kernel_builder *builder, int64_t number,
                                 spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
     if (number < 0 || (size_t)number >= kernel->tensors.count) {

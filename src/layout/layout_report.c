@@ -198,8 +198,8 @@ static void write_space_line(spad__out *out, const spad_layout *layout,
     spad__out_string(out, "\n");
 }
 
-spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
-                                   spad_error *error) {
+static spad_status write_layout_text(const spad_layout *layout, const spad_sink *sink,
+                                     spad_error *error) {
     spad__out out;
     size_t width = strlen("space");
     bool lanes = false;
@@ -296,8 +296,8 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
                      spad__grouped(row->hole_at).text);
 }
 
-spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,
-                                    spad_error *error) {
+static spad_status write_layout_table(const spad_layout *layout, const spad_sink *sink,
+                                      spad_error *error) {
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
@@ -386,8 +386,8 @@ void spad__json_layout(spad__json *json, const spad_layout *layout) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
-                                   spad_error *error) {
+static spad_status write_layout_json(const spad_layout *layout, const spad_sink *sink,
+                                     spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
@@ -426,8 +426,8 @@ static void write_alias_rows(spad__out *out, const spad_layout *layout,
     }
 }
 
-spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
-                                  spad_error *error) {
+static spad_status write_layout_csv(const spad_layout *layout, const spad_sink *sink,
+                                    spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
     spad__out_string(&out, "space,tensor,slot,lane,lanes,byte,bytes,begin,end,agent,line\n");
@@ -462,4 +462,15 @@ spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *si
             write_alias_rows(&out, layout, tensor);
     }
     return spad__out_finish(&out, error);
+}
+
+spad_status spad_layout_write(const spad_layout *layout, spad_format format, const spad_sink *sink,
+                              spad_error *error) {
+    switch (format) {
+    case SPAD_FORMAT_TEXT: return write_layout_text(layout, sink, error);
+    case SPAD_FORMAT_TABLE: return write_layout_table(layout, sink, error);
+    case SPAD_FORMAT_JSON: return write_layout_json(layout, sink, error);
+    case SPAD_FORMAT_CSV: return write_layout_csv(layout, sink, error);
+    default: return spad__fail_format(error);
+    }
 }

@@ -14,10 +14,10 @@
 
 enum { REGISTER_BYTES = 4 };
 
-const char *spad_occupancy_limit_name(spad_occupancy_limit limit) {
-    static const char *const names[SPAD_OCCUPANCY_LIMITS] = {"unknown", "groups", "space",
-                                                             "registers", "threads"};
-    return (unsigned)limit < SPAD_OCCUPANCY_LIMITS ? names[limit] : "?";
+const char *spad__occupancy_limit_name(spad__occupancy_limit limit) {
+    static const char *const names[SPAD__OCCUPANCY_LIMITS] = {"unknown", "groups", "space",
+                                                              "registers", "threads"};
+    return (unsigned)limit < SPAD__OCCUPANCY_LIMITS ? names[limit] : "?";
 }
 
 /* Adds a product; INT64_MAX if it does not fit. */
@@ -61,13 +61,13 @@ static int64_t most_registers(const spad_target *target) {
     return 0;
 }
 
-spad_agent_registers spad_occupancy_get_agent(const spad_kernel *kernel, size_t agent) {
-    spad_agent_registers out = {0};
+spad__agent_registers spad__occupancy_get_agent(const spad_kernel *kernel, size_t agent) {
+    spad__agent_registers out = {0};
     if (agent >= kernel->agents.count) return out;
     const spad_kernel_agent *row = &kernel->agents.items[agent];
     out.bytes = register_bytes(kernel, agent);
     out.threads = row->threads.value;
-    const int64_t threads = out.threads > 0 ? out.threads : SPAD_OCCUPANCY_THREADS_ASSUMED;
+    const int64_t threads = out.threads > 0 ? out.threads : SPAD__OCCUPANCY_THREADS_ASSUMED;
     const int64_t words = out.bytes / REGISTER_BYTES + (out.bytes % REGISTER_BYTES != 0);
     out.needed = words / threads + (words % threads != 0);
     out.most = most_registers(kernel->target);
@@ -93,7 +93,7 @@ static int64_t bytes_of_block(const spad_kernel *k, const spad_layout *layout, s
 }
 
 /* Keeps the smaller number of blocks. */
-static void limit_blocks(spad_occupancy *o, spad_occupancy_limit limit, int64_t each,
+static void limit_blocks(spad__occupancy *o, spad__occupancy_limit limit, int64_t each,
                          int64_t available) {
     spad__assert(each > 0);
     const int64_t blocks = available / each;
@@ -105,7 +105,7 @@ static void limit_blocks(spad_occupancy *o, spad_occupancy_limit limit, int64_t 
     o->available = available;
 }
 
-static void limit_by_spaces(spad_occupancy *o, const spad_kernel *k, const spad_layout *layout) {
+static void limit_by_spaces(spad__occupancy *o, const spad_kernel *k, const spad_layout *layout) {
     for (size_t i = 0; i < k->target->space_count; i++) {
         const spad_space *space = &k->target->spaces[i];
         if (space->off_chip || space->thread_bytes > 0 || space->instance > 0) continue;
@@ -114,7 +114,7 @@ static void limit_by_spaces(spad_occupancy *o, const spad_kernel *k, const spad_
         if (bytes == 0 || space->bytes == SPAD_UNBOUNDED) continue;
         if (!spad__add(bytes, space->reserved, &each)) each = INT64_MAX;
         const int64_t before = o->blocks;
-        limit_blocks(o, SPAD_OCCUPANCY_SPACE, each, space->bytes);
+        limit_blocks(o, SPAD__OCCUPANCY_SPACE, each, space->bytes);
         if (o->blocks < before) o->space = i;
     }
 }
@@ -128,7 +128,7 @@ typedef struct thread_demand {
 static bool add_threads(thread_demand *sum, const spad_kernel *k, size_t agent) {
     const int64_t warp = spad__max(k->target->limits.warp, 1);
     const int64_t step = spad__max(k->target->limits.register_step / warp, 1);
-    const spad_agent_registers a = spad_occupancy_get_agent(k, agent);
+    const spad__agent_registers a = spad__occupancy_get_agent(k, agent);
     const int64_t stated = k->agents.items[agent].registers.value;
     int64_t each = spad__min(spad__max(stated, a.needed), INT64_MAX / 2);
     if (stated == 0 && a.most > 0) each = spad__min(each, a.most); /* the rest is spilled */
@@ -142,7 +142,7 @@ static bool add_threads(thread_demand *sum, const spad_kernel *k, size_t agent) 
 /* Those of one block of a cluster: each is on an SM of its own. All 0 if one agent does not state
  * its threads. */
 static thread_demand demand_of_agents(const spad_kernel *k) {
-    const int64_t blocks = spad_kernel_get_cluster(k);
+    const int64_t blocks = spad__kernel_get_cluster(k);
     thread_demand sum = {0};
     for (size_t i = 1; i < k->agents.count; i++) {
         if (!add_threads(&sum, k, i)) return (thread_demand){0};
@@ -154,7 +154,7 @@ static thread_demand demand_of_agents(const spad_kernel *k) {
 
 /* The agents are threads of the same block as the main program, which waits for them: the larger
  * demand counts. */
-static void count_threads(spad_occupancy *o, const spad_kernel *k) {
+static void count_threads(spad__occupancy *o, const spad_kernel *k) {
     const thread_demand agents = demand_of_agents(k);
     thread_demand program = {0};
     if (!add_threads(&program, k, 0)) program = (thread_demand){0};
@@ -162,38 +162,38 @@ static void count_threads(spad_occupancy *o, const spad_kernel *k) {
     o->registers = spad__max(program.registers, agents.registers);
 }
 
-spad_occupancy spad_occupancy_get(const spad_kernel *kernel, const spad_layout *layout) {
+spad__occupancy spad__occupancy_get(const spad_kernel *kernel, const spad_layout *layout) {
     const spad_target *target = kernel->target;
-    spad_occupancy o = {.space = SPAD_NO_SPACE};
+    spad__occupancy o = {.space = SPAD_NO_SPACE};
     count_threads(&o, kernel);
     if (target->max_groups == 0) return o;
     o.blocks = target->max_groups;
-    o.limit = SPAD_OCCUPANCY_GROUPS;
+    o.limit = SPAD__OCCUPANCY_GROUPS;
     o.each = 1;
     o.available = target->max_groups;
     limit_by_spaces(&o, kernel, layout);
     if (target->limits.unit_threads > 0 && o.threads > 0) {
-        limit_blocks(&o, SPAD_OCCUPANCY_THREADS, o.threads, target->limits.unit_threads);
+        limit_blocks(&o, SPAD__OCCUPANCY_THREADS, o.threads, target->limits.unit_threads);
     }
     if (target->limits.registers > 0 && o.registers > 0) {
-        limit_blocks(&o, SPAD_OCCUPANCY_REGISTERS, o.registers, target->limits.registers);
+        limit_blocks(&o, SPAD__OCCUPANCY_REGISTERS, o.registers, target->limits.registers);
     }
     return o;
 }
 
 /* ---- words ------------------------------------------------------------------------- */
 
-static const char *what_limits(const spad_target *target, const spad_occupancy *o) {
+static const char *what_limits(const spad_target *target, const spad__occupancy *o) {
     switch (o->limit) {
-    case SPAD_OCCUPANCY_SPACE: return target->spaces[o->space].name;
-    case SPAD_OCCUPANCY_REGISTERS: return "registers";
-    case SPAD_OCCUPANCY_THREADS: return "threads";
+    case SPAD__OCCUPANCY_SPACE: return target->spaces[o->space].name;
+    case SPAD__OCCUPANCY_REGISTERS: return "registers";
+    case SPAD__OCCUPANCY_THREADS: return "threads";
     default: return "blocks";
     }
 }
 
 /* "occupancy: 2 blocks on a unit, limited by shared: 99328 of 167936 B each" */
-static void write_blocks(spad__out *out, const spad_target *target, const spad_occupancy *o) {
+static void write_blocks(spad__out *out, const spad_target *target, const spad__occupancy *o) {
     if (o->blocks == 0) {
         spad__out_format(out, "occupancy: no block fits a unit: %s, %s of %s\n",
                          what_limits(target, o), spad__grouped(o->each).text,
@@ -203,21 +203,21 @@ static void write_blocks(spad__out *out, const spad_target *target, const spad_o
     spad__out_format(
         out, "occupancy: %s block%s on a unit, limited by %s: ", spad__grouped(o->blocks).text,
         o->blocks == 1 ? "" : "s", what_limits(target, o));
-    if (o->limit == SPAD_OCCUPANCY_GROUPS) {
+    if (o->limit == SPAD__OCCUPANCY_GROUPS) {
         spad__out_format(out, "a unit has at most %s\n", spad__grouped(o->available).text);
         return;
     }
     spad__out_format(out, "%s%s each of %s\n", spad__grouped(o->each).text,
-                     o->limit == SPAD_OCCUPANCY_SPACE ? " B" : "",
+                     o->limit == SPAD__OCCUPANCY_SPACE ? " B" : "",
                      spad__grouped(o->available).text);
 }
 
 /* "registers: consumer takes 128 of the 255 of each of 128 threads" */
 static void write_registers(spad__out *out, const spad_kernel *k, size_t agent) {
-    const spad_agent_registers a = spad_occupancy_get_agent(k, agent);
+    const spad__agent_registers a = spad__occupancy_get_agent(k, agent);
     if (a.bytes == 0 || a.most == 0) return;
     const bool stated = a.threads > 0;
-    const long long threads = stated ? a.threads : SPAD_OCCUPANCY_THREADS_ASSUMED;
+    const long long threads = stated ? a.threads : SPAD__OCCUPANCY_THREADS_ASSUMED;
     spad__out_string(out, "registers: ");
     spad__out_one_line(out, k->agents.items[agent].name);
     if (a.needed > a.most) {
@@ -233,9 +233,9 @@ static void write_registers(spad__out *out, const spad_kernel *k, size_t agent) 
 spad_status spad_occupancy_write_text(const spad_kernel *kernel, const spad_layout *layout,
                                       const spad_sink *sink, spad_error *error) {
     spad__out out;
-    const spad_occupancy o = spad_occupancy_get(kernel, layout);
+    const spad__occupancy o = spad__occupancy_get(kernel, layout);
     spad__out_start_text(&out, sink);
-    if (o.limit != SPAD_OCCUPANCY_UNKNOWN) {
+    if (o.limit != SPAD__OCCUPANCY_UNKNOWN) {
         write_blocks(&out, kernel->target, &o);
         for (size_t i = 0; i < kernel->agents.count; i++) write_registers(&out, kernel, i);
     }
@@ -243,14 +243,14 @@ spad_status spad_occupancy_write_text(const spad_kernel *kernel, const spad_layo
 }
 
 void spad__json_occupancy(spad__json *json, const spad_kernel *kernel, const spad_layout *layout) {
-    const spad_occupancy o = spad_occupancy_get(kernel, layout);
-    if (o.limit == SPAD_OCCUPANCY_UNKNOWN) {
+    const spad__occupancy o = spad__occupancy_get(kernel, layout);
+    if (o.limit == SPAD__OCCUPANCY_UNKNOWN) {
         spad__json_string(json, NULL);
         return;
     }
     spad__json_open(json, '{');
     spad__json_key_int(json, "blocks", o.blocks);
-    spad__json_key_string(json, "limit", spad_occupancy_limit_name(o.limit));
+    spad__json_key_string(json, "limit", spad__occupancy_limit_name(o.limit));
     spad__json_key_string(json, "space",
                           o.space != SPAD_NO_SPACE ? kernel->target->spaces[o.space].name : NULL);
     spad__json_key_int(json, "each", o.each);
@@ -259,7 +259,7 @@ void spad__json_occupancy(spad__json *json, const spad_kernel *kernel, const spa
     spad__json_key_int(json, "registers", o.registers);
     spad__json_key_open(json, "agents", '[');
     for (size_t i = 0; i < kernel->agents.count; i++) {
-        const spad_agent_registers a = spad_occupancy_get_agent(kernel, i);
+        const spad__agent_registers a = spad__occupancy_get_agent(kernel, i);
         if (a.bytes == 0) continue;
         spad__json_open(json, '{');
         spad__json_key_string(json, "agent", kernel->agents.items[i].name);

@@ -23,6 +23,7 @@
  * O(uses^2) questions, and O(points + edges) for each use.
  */
 #include "layout/tensor_order.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 

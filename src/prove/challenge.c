@@ -9,6 +9,7 @@
  * Where they are more than a list holds, some of each size are in it.
  */
 #include "prove/challenge.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 

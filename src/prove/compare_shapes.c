@@ -4,6 +4,7 @@
  * the kernel before the change where it is wrong.
  */
 #include "prove/compare_shapes.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include "base/checked.h"
 #include "kernel/kernel.h"

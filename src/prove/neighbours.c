@@ -6,6 +6,7 @@
  * all values below some number are wrong. It counts as a hole if a smaller one is right.
  */
 #include "prove/neighbours.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,6 +22,7 @@
  * iterations, so there is no proof if the inner loop has any.
  */
 #include "base/checked.h"
+#include "kernel/evaluate.h"
 #include "kernel/shorten_run.h"
 #include "prove/prover.h"
 
@@ -105,7 +106,7 @@ static bool sum_of(const nest *n, spad_expr expr, int64_t outer, int64_t inner, 
         return false;
     }
     if (!spad__mul(out->param, value, &rest) ||
-        !spad__sub(spad_kernel_evaluate(n->kernel, expr, n->values), rest, &rest)) {
+        !spad__sub(spad__kernel_evaluate(n->kernel, expr, n->values), rest, &rest)) {
         return false;
     }
     return spad__add(out->least, rest, &out->least) && spad__add(out->most, rest, &out->most) &&

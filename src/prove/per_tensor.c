@@ -22,6 +22,7 @@
 #include "kernel/kernel.h"
 #include "layout/overlap.h"
 #include "prove/prover.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* Parts beyond this many are not worth their runs; events, as PROOF_WORK_LEAST in prove.c. */
 enum { PARTS_MAX = 8, APART_WORK_MAX = 4000000 };

@@ -10,6 +10,7 @@
 #include "kernel/event_bound.h"
 #include "kernel/shorten_run.h"
 #include "prove/prover.h"
+#include "spad/experimental/kernel_rows.h"
 
 const char spad__too_much_work[] = "all trip counts would take too many events";
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "report/html.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 
 struct spad_report_diff {
     spad_host host;
@@ -307,29 +308,24 @@ static spad_status check_sides(const spad_report_diff *diff, spad_error *error) 
     return SPAD_OK;
 }
 
-spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad_sink *sink,
-                                        spad_error *error) {
-    const spad_status status = check_sides(diff, error);
-    if (status != SPAD_OK) return status;
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    spad__out_plain(&out, diff->sides[0].report->title, 60);
-    spad__out_string(&out, " -> ");
-    spad__out_plain(&out, diff->sides[1].report->title, 60);
-    spad__out_string(&out, "\n");
-    each_space(diff, text_space, &out);
-    spad__out_format(&out, "  %s the same", spad__grouped((int64_t)count_changes(diff, 0)).text);
+static void write_diff_text(spad__out *out, const void *object) {
+    const spad_report_diff *diff = object;
+    spad__out_plain(out, diff->sides[0].report->title, 60);
+    spad__out_string(out, " -> ");
+    spad__out_plain(out, diff->sides[1].report->title, 60);
+    spad__out_string(out, "\n");
+    each_space(diff, text_space, out);
+    spad__out_format(out, "  %s the same", spad__grouped((int64_t)count_changes(diff, 0)).text);
     for (int w = 0; w < WORDS; w++) {
         const size_t count = count_changes(diff, change_words[w].bit);
         if (count > 0)
-            spad__out_format(&out, ", %s %s", spad__grouped((int64_t)count).text,
+            spad__out_format(out, ", %s %s", spad__grouped((int64_t)count).text,
                              change_words[w].word);
     }
-    spad__out_string(&out, "\n");
+    spad__out_string(out, "\n");
     for (size_t i = 0; i < diff->changes.count; i++) {
-        if (diff->changes.items[i].what != 0) text_box_change(&out, diff, &diff->changes.items[i]);
+        if (diff->changes.items[i].what != 0) text_box_change(out, diff, &diff->changes.items[i]);
     }
-    return spad__out_finish(&out, error);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -391,39 +387,33 @@ static void json_change(spad__json *json, const spad_report_diff *diff,
     spad__json_close_flat(json, '}');
 }
 
-spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad_sink *sink,
-                                        spad_error *error) {
-    const spad_status status = check_sides(diff, error);
-    if (status != SPAD_OK) return status;
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_string(&json, "format", "spad-diff");
-    spad__json_key_int(&json, "version", 1);
-    spad__json_key_string(&json, "before", diff->sides[0].report->title);
-    spad__json_key_string(&json, "after", diff->sides[1].report->title);
-    spad__json_key_int(&json, "same", (int64_t)count_changes(diff, 0));
-    spad__json_key_open(&json, "spaces", '[');
-    each_space(diff, json_diff_space, &json);
-    spad__json_close(&json, ']');
-    spad__json_key_open(&json, "changes", '[');
+static void write_diff_json(spad__json *json, const void *object) {
+    const spad_report_diff *diff = object;
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "format", "spad-diff");
+    spad__json_key_int(json, "version", 1);
+    spad__json_key_string(json, "before", diff->sides[0].report->title);
+    spad__json_key_string(json, "after", diff->sides[1].report->title);
+    spad__json_key_int(json, "same", (int64_t)count_changes(diff, 0));
+    spad__json_key_open(json, "spaces", '[');
+    each_space(diff, json_diff_space, json);
+    spad__json_close(json, ']');
+    spad__json_key_open(json, "changes", '[');
     for (size_t i = 0; i < diff->changes.count; i++) {
-        if (diff->changes.items[i].what != 0) json_change(&json, diff, &diff->changes.items[i]);
+        if (diff->changes.items[i].what != 0) json_change(json, diff, &diff->changes.items[i]);
     }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
 }
 
 /* ---- page -------------------------------------------------------------------------- */
 
-spad_status spad_report_diff_write_html(const spad_report_diff *diff, const spad_sink *sink,
-                                        spad_error *error) {
+spad_status spad_report_diff_write(const spad_report_diff *diff, spad_format format,
+                                   const spad_sink *sink, spad_error *error) {
     const spad_status status = check_sides(diff, error);
     if (status != SPAD_OK) return status;
+    if (format != SPAD_FORMAT_HTML)
+        return spad__write_as(diff, write_diff_text, write_diff_json, format, sink, error);
     const spad__page_part parts[2] = {{&diff->sides[0], diff->states[0]},
                                       {&diff->sides[1], diff->states[1]}};
     return spad__write_page(parts, 2, sink, error);

@@ -14,6 +14,8 @@
 #include "plan/problem/problem.h"
 #include "report/report.h"
 #include "spad/experimental/log.h"
+#include "spad/experimental/report_parts.h"
+#include "spad/experimental/trace_queries.h"
 
 enum { ROWS_MOST = 32 }; /* of the timeline, for the scopes of one space */
 

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "report/report.h"
+#include "spad/experimental/analysis_notes.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/report_parts.h"
 
 /* What a memo holds, as a string in the arena of the report. */
 static const char *copy_memo(spad_report *report, const spad__memo *memo) {

@@ -12,6 +12,7 @@
 #include "kernel/kernel.h"
 #include "report/from_kernel.h"
 #include "report/report.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* The boxes of a layout with the planner's places after a change, if it has any of its own. SPAD_OK
  * and NULL: the layout is not what they were made for. */

@@ -26,6 +26,7 @@
 #include "report/from_kernel.h"
 #include "report/report.h"
 #include "sim/sim.h"
+#include "spad/experimental/report_parts.h"
 #include "spad/experimental/walk.h"
 
 /* ---- tiles that have a box --------------------------------------------------------- */
@@ -144,7 +145,7 @@ static bool find_sharing(drawer *d) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
         if (tensor->mode == SPAD_MODE_ALIAS) d->shares[tensor->home] = true;
     }
-    for (size_t i = 0; i < spad_kernel_access_count(d->kernel); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(d->kernel); i++) {
         const spad_kernel_access *access = spad_kernel_get_access(d->kernel, i);
         if (access->range_count == 0) continue;
         d->shares[spad_kernel_get_tensor(d->kernel, (size_t)access->tensor)->home] = true;

@@ -18,21 +18,23 @@
 #include "kernel/kernel.h"
 #include "report/from_kernel.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
+#include "spad/experimental/report_parts.h"
 
 enum { NANOSECOND = 1000, SIDE_BY_SIDE = 8 }; /* picoseconds; bars */
 
 /* ---- times ------------------------------------------------------------------------- */
 
 /* The statement and the variables of the loops around it, the outermost first. */
-static uint64_t hash_row(const spad_sim_row *row) {
+static uint64_t hash_row(const spad__sim_row *row) {
     uint64_t hash = spad__hash_add(0, row->statement);
     for (size_t i = 0; i < row->value_count; i++) hash = spad__hash_add(hash, row->values[i]);
     return hash;
 }
 
 static void index_rows(spad__sim_times *times) {
-    for (size_t i = 0; i < spad_sim_row_count(times->sim); i++) {
-        const spad_sim_row row = spad_sim_get_row(times->sim, i);
+    for (size_t i = 0; i < spad__sim_row_count(times->sim); i++) {
+        const spad__sim_row row = spad__sim_get_row(times->sim, i);
         spad__index_add(&times->index, hash_row(&row), i);
     }
 }
@@ -45,7 +47,7 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                           .sim = sim,
                           .kernel = kernel,
                           .scale = spad__max(spad__time_unit_size(sim->totals.unit), NANOSECOND)};
-    const size_t count = spad_sim_row_count(sim);
+    const size_t count = spad__sim_row_count(sim);
     times->bars = spad__new_array(host, count + 1, sizeof *times->bars);
     if (times->bars == NULL || !spad__index_reserve(&times->index, host, count)) {
         spad__sim_times_end(times);
@@ -57,7 +59,7 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
 }
 
 void spad__sim_times_end(spad__sim_times *times) {
-    const size_t count = spad_sim_row_count(times->sim) + 1;
+    const size_t count = spad__sim_row_count(times->sim) + 1;
     spad__free(&times->host, times->bars, count * sizeof *times->bars);
     spad__index_free(&times->index, &times->host);
 }
@@ -72,19 +74,19 @@ static bool keep_report_text(spad_report *report, const char *text, const char *
 static bool take_roofs(spad_report *report, const spad_sim *sim) {
     char text[SPAD_MESSAGE_MAX];
     const int64_t whole = sim->totals.makespan;
-    const size_t count = spad_sim_roof_count(sim);
+    const size_t count = spad__sim_roof_count(sim);
     if (sim->totals.unit != SPAD_TIME_REAL || whole <= 0 || count == 0) return true;
     if (!spad__array_reserve(&report->host, &report->roofs, count)) return false;
     for (size_t i = 0; i < count; i++) {
-        const spad_sim_roof roof = spad_sim_get_roof(sim, i);
-        spad__roof_row row = {.kind = spad_bound_kind_name(roof.kind), .basis = roof.basis};
+        const spad__sim_roof roof = spad__sim_get_roof(sim, i);
+        spad__roof_row row = {.kind = spad__bound_kind_name(roof.kind), .basis = roof.basis};
         row.busy = roof.busy <= INT64_MAX / 1000 ? roof.busy * 1000 / whole : 1000;
         spad__roof_name(sim, &roof, text, sizeof text);
         if (!keep_report_text(report, text, &row.name)) return false;
         report->roofs.items[report->roofs.count++] = row;
     }
     snprintf(text, sizeof text, "bounded by %s: %s",
-             spad_bound_kind_name(spad_sim_get_bound_kind(sim)), spad__bound_advice(sim));
+             spad__bound_kind_name(spad__sim_get_bound_kind(sim)), spad__bound_advice(sim));
     return keep_report_text(report, text, &report->bound);
 }
 
@@ -96,7 +98,7 @@ spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_e
     char field[SPAD_BADGE_TEXT];
     const spad__mark before = spad__report_mark(report);
     if (!keep_report_text(report, spad_sim_badge_text(&sim->totals, field), &report->badge) ||
-        !keep_report_text(report, spad_sim_costs_text(&sim->totals, field), &report->costs) ||
+        !keep_report_text(report, spad__sim_costs_text(&sim->totals, field), &report->costs) ||
         !take_roofs(report, sim)) {
         spad__report_restore(report, before);
         return spad__fail_host_memory(error);
@@ -105,16 +107,16 @@ spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_e
     return SPAD_OK;
 }
 
-static void row_times(const spad__sim_times *times, const spad_sim_row *row, int64_t *begin,
+static void row_times(const spad__sim_times *times, const spad__sim_row *row, int64_t *begin,
                       int64_t *end) {
     *begin = row->start / times->scale;
     *end = spad__max(row->end / times->scale, *begin + 1);
 }
 
 /* The row as the walk stands now, without times; `values` has room for all loops. */
-static spad_sim_row row_of_event(const spad__sim_times *times, const spad_walk *walk,
-                                 const spad_walk_event *event, int64_t *values) {
-    spad_sim_row row = {.statement = event->statement, .values = values};
+static spad__sim_row row_of_event(const spad__sim_times *times, const spad_walk *walk,
+                                  const spad_walk_event *event, int64_t *values) {
+    spad__sim_row row = {.statement = event->statement, .values = values};
     const int64_t *current = spad_walk_get_values(walk);
     const spad_statement *s = spad_kernel_get_statement(times->kernel, (size_t)event->statement);
     for (int64_t loop = s->loop; loop >= 0 && row.value_count < SPAD__SIM_LOOPS;
@@ -129,7 +131,7 @@ static spad_sim_row row_of_event(const spad__sim_times *times, const spad_walk *
     return row;
 }
 
-static bool is_same_row(const spad_sim_row *a, const spad_sim_row *b) {
+static bool is_same_row(const spad__sim_row *a, const spad__sim_row *b) {
     return a->statement == b->statement && a->value_count == b->value_count &&
            (a->value_count == 0 ||
             memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0);
@@ -138,10 +140,10 @@ static bool is_same_row(const spad_sim_row *a, const spad_sim_row *b) {
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, spad__sim_time *out) {
     int64_t values[SPAD__SIM_LOOPS] SPAD__FILLED_BY_LOOP;
-    const spad_sim_row wanted = row_of_event(times, walk, event, values);
+    const spad__sim_row wanted = row_of_event(times, walk, event, values);
     spad__probe probe = spad__index_probe(&times->index, hash_row(&wanted));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
-        const spad_sim_row row = spad_sim_get_row(times->sim, i);
+        const spad__sim_row row = spad__sim_get_row(times->sim, i);
         if (!is_same_row(&row, &wanted)) continue;
         row_times(times, &row, &out->begin, &out->end);
         out->bar = times->bars[i];
@@ -180,21 +182,21 @@ typedef struct bar_writer {
 } bar_writer;
 
 /* "for store to read y", in the words of the simulator. */
-static const char *describe_wait(const bar_writer *w, const spad_sim_row *row, char *field,
+static const char *describe_wait(const bar_writer *w, const spad__sim_row *row, char *field,
                                  size_t size) {
     const spad_kernel *kernel = w->times->kernel;
-    if (row->wait <= 0 || row->kind == SPAD_WAIT_NONE) return NULL;
+    if (row->wait <= 0 || row->kind == SPAD__WAIT_NONE) return NULL;
     const char *tensor =
         row->tensor >= 0 ? spad_kernel_get_tensor(kernel, (size_t)row->tensor)->name : NULL;
     const char *object =
         row->object >= 0 ? spad_kernel_get_sync(kernel, (size_t)row->object)->name : NULL;
     const char *blocker = NULL;
     if (row->blocker >= 0) {
-        const spad_sim_row other = spad_sim_get_row(w->times->sim, (size_t)row->blocker);
+        const spad__sim_row other = spad__sim_get_row(w->times->sim, (size_t)row->blocker);
         blocker = spad_kernel_get_statement(kernel, (size_t)other.statement)->name;
     }
     const char *what = tensor != NULL ? tensor : object;
-    snprintf(field, size, "%s%s%.60s%s%.60s", spad_wait_kind_name(row->kind),
+    snprintf(field, size, "%s%s%.60s%s%.60s", spad__wait_kind_name(row->kind),
              what != NULL ? " " : "", what != NULL ? what : "", blocker != NULL ? ", " : "",
              blocker != NULL ? blocker : "");
     return field;
@@ -202,7 +204,7 @@ static const char *describe_wait(const bar_writer *w, const spad_sim_row *row, c
 
 /* "dma", "dma 2", "upper simt": the agent where there are several, a number for bars beside
  * others. */
-static void name_row(const bar_writer *w, const spad_sim_row *row, int side, char *field,
+static void name_row(const bar_writer *w, const spad__sim_row *row, int side, char *field,
                      size_t size) {
     const spad_kernel *kernel = w->times->kernel;
     size_t used = 0;
@@ -224,7 +226,7 @@ static int take_side(track *t, int64_t begin, int64_t end) {
 }
 
 static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) {
-    const spad_sim_row row = spad_sim_get_row(w->times->sim, number);
+    const spad__sim_row row = spad__sim_get_row(w->times->sim, number);
     const spad_statement *s = spad_kernel_get_statement(w->times->kernel, (size_t)row.statement);
     char name[128];
     char wait[192];
@@ -252,10 +254,10 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
 static spad_status add_sim_bars(bar_writer *w, spad_error *error) {
     const spad_sim *sim = w->times->sim;
     for (size_t i = 0; i < w->rows; i++) {
-        w->order[i] = (ordered){spad_sim_get_row(sim, i).start, i};
+        w->order[i] = (ordered){spad__sim_get_row(sim, i).start, i};
     }
-    for (size_t i = 0; i < spad_sim_path_count(sim); i++)
-        w->critical[spad_sim_get_path(sim, i)] = true;
+    for (size_t i = 0; i < spad__sim_path_count(sim); i++)
+        w->critical[spad__sim_get_path(sim, i)] = true;
     qsort(w->order, w->rows, sizeof *w->order, compare_starts);
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < w->rows && status == SPAD_OK; i++) {
@@ -269,7 +271,7 @@ spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times
     spad__arena arena = {.host = report->host};
     bar_writer w = {.report = report,
                     .times = times,
-                    .rows = spad_sim_row_count(times->sim),
+                    .rows = spad__sim_row_count(times->sim),
                     .track_count = spad_kernel_agent_count(times->kernel) *
                                    (report->target->engine_count + 1)};
     if (w.rows == 0) return SPAD_OK;

@@ -18,6 +18,7 @@
 #include "report/deflate.h"
 #include "report/html.h"
 #include "report/page.h"
+#include "spad/experimental/report_parts.h"
 
 enum {
     PACKED_FROM = 1 << 16, /* bytes of an element from which on it is packed */
@@ -677,13 +678,8 @@ spad_status spad__write_page(const spad__page_part *parts, size_t count, const s
     return status;
 }
 
-spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,
-                                   spad_error *error) {
-    spad__picture picture;
-    spad_status status = spad__picture_make(&picture, report, error);
-    if (status != SPAD_OK) return status;
-    const spad__page_part part = {.picture = &picture};
-    status = spad__write_page(&part, 1, sink, error);
-    spad__picture_free(&picture);
-    return status;
+spad_status spad__write_report_html(const spad__picture *picture, const spad_sink *sink,
+                                    spad_error *error) {
+    const spad__page_part part = {.picture = picture};
+    return spad__write_page(&part, 1, sink, error);
 }

@@ -4,6 +4,7 @@
  * they were given, apart from bytes that are not UTF-8.
  */
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 
 enum { JSON_VERSION = 1 };
 
@@ -178,20 +179,18 @@ static void json_head(spad__json *json, const spad__picture *p) {
     spad__json_close(json, ']');
 }
 
-spad_status spad_report_write_json(const spad_report *report, const spad_sink *sink,
-                                   spad_error *error) {
-    spad__picture picture;
-    const spad_status status = spad__picture_make(&picture, report, error);
-    if (status != SPAD_OK) return status;
+spad_status spad__write_report_json(const spad__picture *picture, const spad_sink *sink,
+                                    spad_error *error) {
+    const spad_report *report = picture->report;
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
-    spad__out_limit(&out, &picture.limit);
+    spad__out_limit(&out, &picture->limit);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    json_head(&json, &picture);
+    json_head(&json, picture);
     spad__json_key_open(&json, "spaces", '[');
-    for (size_t i = 0; i < picture.view_count; i++) json_view(&json, &picture, &picture.views[i]);
+    for (size_t i = 0; i < picture->view_count; i++) json_view(&json, picture, &picture->views[i]);
     spad__json_close(&json, ']');
     json_bars(&json, report);
     spad__json_key_open(&json, "findings", '[');
@@ -207,6 +206,5 @@ spad_status spad_report_write_json(const spad_report *report, const spad_sink *s
     }
     spad__json_close(&json, '}');
     spad__json_end(&json);
-    spad__picture_free(&picture);
     return spad__out_finish(&out, error);
 }

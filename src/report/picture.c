@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/interval.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 
 enum { LANES_MOST = 256 };
 

@@ -5,6 +5,7 @@
  */
 #include "report/report.h"
 #include "finding/findings.h"
+#include "spad/experimental/report_parts.h"
 
 #include <string.h>
 

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "finding/witness.h"
 #include "kernel/origin.h"
-#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/report_parts.h"
 #include "spad/report.h"
 
 enum { SPAD__NOTES = 16 };
@@ -217,6 +217,12 @@ typedef struct spad__picture {
 spad_status spad__picture_make(spad__picture *picture, const spad_report *report,
                                spad_error *error);
 void spad__picture_free(spad__picture *picture);
+
+/* One of the forms of spad_report_write. */
+typedef spad_status spad__report_writer(const spad__picture *picture, const spad_sink *sink,
+                                        spad_error *error);
+spad__report_writer spad__write_report_text, spad__write_report_svg, spad__write_report_light,
+    spad__write_report_html, spad__write_report_json, spad__write_report_trace;
 
 /* ---- one lane ---------------------------------------------------------------------- */
 

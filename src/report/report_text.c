@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 
 enum { WIDTH = 80, LABEL = 12, MAP_COLUMNS = 64, ROWS = 20, LETTERS = 26, PEAK_SHOWN = 10 };
 
@@ -424,14 +425,13 @@ static void write_findings(spad__out *out, const spad_report *report) {
     }
 }
 
-spad_status spad_report_write_text(const spad_report *report, const spad_sink *sink,
-                                   spad_error *error) {
-    spad__picture picture;
-    spad_status status = spad__picture_make(&picture, report, error);
-    if (status != SPAD_OK) return status;
+spad_status spad__write_report_text(const spad__picture *picture, const spad_sink *sink,
+                                    spad_error *error) {
+    const spad_report *report = picture->report;
+    spad_status status = SPAD_OK;
     spad__out out;
     spad__out_start_text(&out, sink);
-    spad__out_limit(&out, &picture.limit);
+    spad__out_limit(&out, &picture->limit);
     spad__out_plain(&out, report->title, WIDTH);
     spad__out_string(&out, "\n");
     if (report->badge != NULL) {
@@ -442,11 +442,10 @@ spad_status spad_report_write_text(const spad_report *report, const spad_sink *s
         spad__out_string(&out, "  ");
         out_wrapped(&out, report->notes[i], 2);
     }
-    for (size_t i = 0; i < picture.view_count && status == SPAD_OK; i++) {
-        status = write_map(&out, &picture, &picture.views[i], error);
+    for (size_t i = 0; i < picture->view_count && status == SPAD_OK; i++) {
+        status = write_map(&out, picture, &picture->views[i], error);
     }
-    if (picture.view_count == 0) spad__out_string(&out, "\nno boxes\n");
+    if (picture->view_count == 0) spad__out_string(&out, "\nno boxes\n");
     write_findings(&out, report);
-    spad__picture_free(&picture);
     return status == SPAD_OK ? spad__out_finish(&out, error) : status;
 }

@@ -172,16 +172,12 @@ static bool write_picture(spad__out *out, const spad__picture *p, const spad__li
     return !d.failed;
 }
 
-spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
-                                  spad_error *error) {
-    spad__picture p;
-    const spad_status status = spad__picture_make(&p, report, error);
-    if (status != SPAD_OK) return status;
+spad_status spad__write_report_svg(const spad__picture *picture, const spad_sink *sink,
+                                   spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
-    spad__out_limit(&out, &p.limit);
-    write_picture(&out, &p, NULL); /* without a grid it needs no memory */
-    spad__picture_free(&p);
+    spad__out_limit(&out, &picture->limit);
+    write_picture(&out, picture, NULL); /* without a grid it needs no memory */
     return spad__out_finish(&out, error);
 }
 
@@ -206,14 +202,10 @@ static spad_status make_light(spad__memo *memo, const spad__picture *p, spad_err
     return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
 }
 
-spad_status spad_report_write_light(const spad_report *report, const spad_sink *sink,
-                                    spad_error *error) {
-    spad__picture p;
-    spad__memo memo = {.host = &report->host};
-    spad_status status = spad__picture_make(&p, report, error);
-    if (status != SPAD_OK) return status;
-    status = make_light(&memo, &p, error);
-    spad__picture_free(&p);
+spad_status spad__write_report_light(const spad__picture *picture, const spad_sink *sink,
+                                     spad_error *error) {
+    spad__memo memo = {.host = &picture->report->host};
+    spad_status status = make_light(&memo, picture, error);
     if (status == SPAD_OK) {
         spad__out out;
         spad__out_start(&out, sink);

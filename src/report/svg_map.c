@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "report/svg.h"
+#include "spad/experimental/report_parts.h"
 
 enum { BANKS_MOST = 64 };
 

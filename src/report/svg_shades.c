@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "report/density.h"
 #include "report/svg.h"
+#include "spad/experimental/report_parts.h"
 
 enum { SIZE_CLASSES = 64 };
 

@@ -4,6 +4,7 @@
  */
 #include "base/checked.h"
 #include "report/svg.h"
+#include "spad/experimental/report_parts.h"
 
 static void write_wait(const spad__drawing *d, const spad__bar *item) {
     const int64_t y = (d->y + (int64_t)item->row * SPAD__SVG_ROW) * 100;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 #include "spad/experimental/sim.h"
 
 typedef struct event_writer {
@@ -119,16 +120,14 @@ static void trace_view(event_writer *w, const spad__picture *p, const spad__view
     }
 }
 
-spad_status spad_report_write_trace(const spad_report *report, const spad_sink *sink,
-                                    spad_error *error) {
-    spad__picture picture;
-    const spad_status status = spad__picture_make(&picture, report, error);
-    if (status != SPAD_OK) return status;
+spad_status spad__write_report_trace(const spad__picture *picture, const spad_sink *sink,
+                                     spad_error *error) {
+    const spad_report *report = picture->report;
     spad__out out;
     event_writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0 ||
                                      strcmp(report->time_unit, "assumed ns") == 0};
     spad__out_start(&out, sink);
-    spad__out_limit(&out, &picture.limit);
+    spad__out_limit(&out, &picture->limit);
     spad__json_start(&w.json, &out);
     spad__json_open(&w.json, '{');
     spad__json_key_string(&w.json, "displayTimeUnit", "ns");
@@ -140,10 +139,9 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     spad__json_close(&w.json, '}');
     spad__json_key_open(&w.json, "traceEvents", '[');
     trace_bars(&w, report);
-    for (size_t i = 0; i < picture.view_count; i++) trace_view(&w, &picture, &picture.views[i]);
+    for (size_t i = 0; i < picture->view_count; i++) trace_view(&w, picture, &picture->views[i]);
     spad__json_close(&w.json, ']');
     spad__json_close(&w.json, '}');
     spad__json_end(&w.json);
-    spad__picture_free(&picture);
     return spad__out_finish(&out, error);
 }

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 
 int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
     int64_t product;

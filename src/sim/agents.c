@@ -19,6 +19,7 @@
  * share the engines.
  */
 #include "sim/agents.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static bool try_request(spad__agents_run *c, spad__runner *r) {
     const bool passes = is_drain ? (is_unit ? r->flying == 0 : units_are_idle(c, r->agent))
                                  : spad__objects_try(&c->objects, &r->request, r->cause.row, &row);
     if (passes && r->state == SPAD__WAITS) {
-        r->cause = (spad__cause){SPAD_WAIT_SYNC, row, r->request.object, r->request.element};
+        r->cause = (spad__cause){SPAD__WAIT_SYNC, row, r->request.object, r->request.element};
     }
     return passes;
 }
@@ -433,7 +434,7 @@ static void end_tasks(spad__agents_run *c, bool *moved) {
         if (release_engine(c, r, i)) continue;
         if (r->flying == flying) complete_task(c, r->task, r->row);
         if (i >= c->agent_count) r->head++;
-        r->cause = (spad__cause){SPAD_WAIT_ISSUE, r->row, -1, -1};
+        r->cause = (spad__cause){SPAD__WAIT_ISSUE, r->row, -1, -1};
         r->state = SPAD__GOES_ON;
     }
 }
@@ -472,20 +473,20 @@ static spad_status run_until_blocked(spad__agents_run *c, spad_error *error) {
 /* Starts a task. Its wait is counted from the end of the one before on the same runner. */
 static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *error) {
     spad__task *t = &c->tasks.items[r->task];
-    spad_sim_row *row = &t->row;
+    spad__sim_row *row = &t->row;
     spad__cause cause = r->cause;
     if (t->cost.startup > 0 && r->ready == t->issued + t->cost.startup) {
         cause = t->cause;
-        if (cause.kind == SPAD_WAIT_NONE) cause.kind = SPAD_WAIT_STARTUP;
+        if (cause.kind == SPAD__WAIT_NONE) cause.kind = SPAD__WAIT_STARTUP;
     }
     row->start = c->now;
     row->wait = r->ready - r->end;
     row->queued = c->now - r->ready;
-    row->kind = row->wait > 0 ? cause.kind : SPAD_WAIT_NONE;
+    row->kind = row->wait > 0 ? cause.kind : SPAD__WAIT_NONE;
     row->cause = row->wait > 0 ? cause.row : r->row;
     const size_t part = spad__sim_part(c->sim, row->engine, row->path);
     row->blocker = row->queued > 0 ? c->last[part] : row->cause;
-    if (row->kind == SPAD_WAIT_SYNC) {
+    if (row->kind == SPAD__WAIT_SYNC) {
         row->object = cause.object;
         row->element = cause.element;
     }
@@ -544,7 +545,7 @@ static void start_runner(spad__agents_run *c, size_t number) {
     spad__runner *r = &c->runners[number];
     r->row = r->loop = -1;
     r->agent = (int64_t)number;
-    r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
+    r->cause = (spad__cause){SPAD__WAIT_NONE, -1, -1, -1};
     const bool begins = number >= c->agent_count || number % c->agents_each == 0;
     r->state = begins ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
 }

@@ -12,7 +12,7 @@
 
 /* Why a runner is where it is now: the operation, and the object it waited at. */
 typedef struct spad__cause {
-    spad_wait_kind kind;
+    spad__wait_kind kind;
     int64_t row;
     int64_t object;
     int64_t element;
@@ -94,7 +94,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
 
 /* An operation from its issue to its end. */
 typedef struct spad__task {
-    spad_sim_row row;
+    spad__sim_row row;
     int64_t agent; /* the runner that issued it; row.agent is that of the kernel */
     spad__cost cost;
     int64_t group;

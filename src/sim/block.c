@@ -4,6 +4,7 @@
  * order, the critical path.
  */
 #include "sim/sim.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 
@@ -56,7 +57,7 @@ static bool sum_path(spad_sim *sim) {
     if (!spad__array_reserve(&sim->host, &sim->path_parts, sim->path.count)) return false;
     spad__path_part *parts = sim->path_parts.items;
     for (size_t i = 0; i < sim->path.count; i++) {
-        const spad_sim_row *row = &sim->rows.items[sim->path.items[i]];
+        const spad__sim_row *row = &sim->rows.items[sim->path.items[i]];
         parts[i] = (spad__path_part){row->statement, row->end - row->start, 1};
     }
     qsort(parts, sim->path.count, sizeof *parts, compare_parts);
@@ -102,15 +103,15 @@ static int64_t units_in_use(const spad_sim *sim, size_t engine) {
 /* The busiest part of an engine stands for it. */
 static void sum_engine(spad_sim *sim, size_t number) {
     const spad_engine *row = &sim->target->engines[number];
-    spad_sim_engine *own = &sim->parts[number];
+    spad__sim_engine *own = &sim->parts[number];
     const bool divides = row->count > 1 && row->threads == 0;
     const int64_t units = divides ? units_in_use(sim, number) : 1;
     own->busy = own->busy / units + (own->busy % units != 0);
     own->idle = sim->totals.makespan - own->busy;
-    spad_sim_engine *engine = &sim->engines[number];
+    spad__sim_engine *engine = &sim->engines[number];
     *engine = *own;
     for (size_t i = 0; i < row->path_count; i++) {
-        spad_sim_engine *path = &sim->parts[sim->first_path[number] + i];
+        spad__sim_engine *path = &sim->parts[sim->first_path[number] + i];
         path->idle = sim->totals.makespan - path->busy;
         engine->operations += path->operations;
         engine->busy = spad__max(engine->busy, path->busy);
@@ -205,6 +206,6 @@ spad_status spad__sim_block(spad_sim *sim, spad_error *error) {
     if (status == SPAD_OK) status = finish(sim, error);
     sim->totals.unit = spad__sim_unit(&sim->totals);
     spad__copy_cut(sim->totals.uncounted, sizeof sim->totals.uncounted,
-                   spad_kernel_get_uncounted(sim->kernel));
+                   spad__kernel_get_uncounted(sim->kernel));
     return status;
 }

@@ -17,6 +17,7 @@
 #include "sim/cost.h"
 #include "base/assert.h"
 #include "base/checked.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* ---- transfers --------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "kernel/place.h"
 #include "sim/cost.h"
+#include "target/target.h"
 
 /* Of several figures, that of the least certain origin counts. */
 static void cost_note(spad__cost *out, const spad_figure *figure) {
@@ -26,7 +27,7 @@ static void cost_note(spad__cost *out, const spad_figure *figure) {
 }
 
 void spad__cost_note_field(spad__cost *out, const spad_engine *engine, const char *field) {
-    cost_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
+    cost_note(out, spad__figure_find(engine->figures, engine->figure_count, field));
 }
 
 bool spad__cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *out) {
@@ -159,7 +160,7 @@ static void find_work(const spad_statement *s, int64_t work[SPAD_WORKS], spad__c
         given = given || work[i] > 0;
     }
     for (int i = SPAD_WORK_FMA; i < SPAD_WORKS && !given; i++) {
-        given = strcmp(s->name, spad_work_name((spad_work)i)) == 0;
+        given = strcmp(s->name, spad__work_name((spad_work)i)) == 0;
         work[i] = given;
     }
     if (given) return;
@@ -351,10 +352,10 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
     *time = spad__max(out->shared[0], out->shared[1]);
     if (*time > out->busy) {
         const bool is_cache = out->shared[1] > out->shared[0];
-        cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
-                                        is_cache ? "cache"
-                                        : writes ? "written"
-                                                 : "rate"));
+        cost_note(out, spad__figure_find(memory->figures, memory->figure_count,
+                                         is_cache ? "cache"
+                                         : writes ? "written"
+                                                  : "rate"));
     }
     return true;
 }

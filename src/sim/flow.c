@@ -30,13 +30,13 @@
 /* What an operation waits for longest. */
 typedef struct wait_for {
     int64_t time;
-    spad_wait_kind kind;
+    spad__wait_kind kind;
     int64_t row;
     int64_t tensor;
     int64_t slot;
 } wait_for;
 
-static wait_for wait_without_tensor(int64_t time, spad_wait_kind kind, int64_t row) {
+static wait_for wait_without_tensor(int64_t time, spad__wait_kind kind, int64_t row) {
     return (wait_for){.time = time, .kind = kind, .row = row, .tensor = -1, .slot = -1};
 }
 typedef struct flow_step {
@@ -59,9 +59,9 @@ static void wait_for_touch(void *context, const spad__touch *touch) {
             s->newest = touch->row;
     }
     if (touch->end <= s->latest.time) return;
-    const spad_wait_kind kind = !touch->writes ? SPAD_WAIT_READER
-                                : reads        ? SPAD_WAIT_DATA
-                                               : SPAD_WAIT_WRITER;
+    const spad__wait_kind kind = !touch->writes ? SPAD__WAIT_READER
+                                 : reads        ? SPAD__WAIT_DATA
+                                                : SPAD__WAIT_WRITER;
     s->latest = (wait_for){.time = touch->end,
                            .kind = kind,
                            .row = touch->row,
@@ -125,7 +125,7 @@ static void wait_for_ports(flow_step *s, const spad_walk_event *event) {
         if (!(is_a || is_b) || !uses_space(s->flow->sim->kernel, event, e->space)) continue;
         const spad__port *other = &s->flow->ports[2 * i + is_a];
         if (other->end > s->latest.time) {
-            s->latest = wait_without_tensor(other->end, SPAD_WAIT_PORT, other->row);
+            s->latest = wait_without_tensor(other->end, SPAD__WAIT_PORT, other->row);
         }
     }
 }
@@ -141,7 +141,7 @@ static void wait_for_window(flow_step *s) {
         }
     }
     if (flow->floor > s->latest.time) {
-        s->latest = wait_without_tensor(flow->floor, SPAD_WAIT_WINDOW, flow->floor_row);
+        s->latest = wait_without_tensor(flow->floor, SPAD__WAIT_WINDOW, flow->floor_row);
     }
 }
 
@@ -252,15 +252,15 @@ static bool keeps_touch(const void *context, const spad__touch *touch) {
 }
 
 /* When it starts, and what for. *at: its place in the calendar of a copy engine. */
-static bool find_start(flow_step *s, const spad__cost *cost, spad_sim_row *row, size_t *at) {
+static bool find_start(flow_step *s, const spad__cost *cost, spad__sim_row *row, size_t *at) {
     const spad__stream *stream = s->stream;
     const bool copies = spad__is_copy_engine(&s->flow->sim->target->engines[stream->engine]);
     const int64_t base = stream->base;
     int64_t ready;
     if (!spad__add(s->latest.time, cost->startup, &ready)) return false;
-    if (ready > base && s->latest.kind == SPAD_WAIT_NONE) s->latest.kind = SPAD_WAIT_STARTUP;
+    if (ready > base && s->latest.kind == SPAD__WAIT_NONE) s->latest.kind = SPAD__WAIT_STARTUP;
     if (base >= ready) {
-        s->latest = wait_without_tensor(base, SPAD_WAIT_NONE, stream->last);
+        s->latest = wait_without_tensor(base, SPAD__WAIT_NONE, stream->last);
         ready = base;
     }
     row->start = ready;
@@ -292,7 +292,7 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
     if (status != SPAD_OK) return status;
 
     flow_step s = {
-        .flow = flow, .stream = stream, .latest = wait_without_tensor(0, SPAD_WAIT_NONE, -1)};
+        .flow = flow, .stream = stream, .latest = wait_without_tensor(0, SPAD__WAIT_NONE, -1)};
     if (!spad__places_sweep(&flow->places, keeps_touch, flow) || !wait_for_bytes(&s, event)) {
         return spad__fail_host_memory(error);
     }
@@ -303,14 +303,14 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
     }
     size_t at = 0;
     int64_t values[SPAD__LOOPS_DEEP];
-    spad_sim_row row = {.statement = event->statement,
-                        .engine = stream->engine,
-                        .object = -1,
-                        .element = -1,
-                        .path = cost.path,
-                        .value_count = spad__sim_values(sim->kernel, event->statement,
-                                                        spad_walk_get_values(flow->walk), values),
-                        .values = values};
+    spad__sim_row row = {.statement = event->statement,
+                         .engine = stream->engine,
+                         .object = -1,
+                         .element = -1,
+                         .path = cost.path,
+                         .value_count = spad__sim_values(sim->kernel, event->statement,
+                                                         spad_walk_get_values(flow->walk), values),
+                         .values = values};
     if (!find_start(&s, &cost, &row, &at)) {
         return spad__sim_fail_long(sim, event->statement, error);
     }
@@ -367,7 +367,7 @@ static void fill_tables(spad__flow *flow) {
         flow->streams[flow->stream_of[i]].engine = s->engine;
     }
     for (size_t i = 0; i < flow->stream_count; i++) flow->streams[i].last = -1;
-    for (size_t i = 0; i < spad_kernel_access_count(k); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(k); i++) {
         const spad_kernel_access *a = spad_kernel_get_access(k, i);
         const spad_kernel_tensor *t = spad_kernel_get_tensor(k, (size_t)a->tensor);
         if ((a->kind & SPAD_ACCESS_WRITE) != 0) flow->is_written[t->home] = true;

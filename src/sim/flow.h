@@ -72,7 +72,7 @@ typedef struct spad__flow {
 
 /* Was it written by the last operation of its engine? Then a reader may take longer. */
 static inline bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
-    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
+    const spad__sim_row *row = &flow->sim->rows.items[touch->row];
     return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
 }
 

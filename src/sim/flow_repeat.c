@@ -14,6 +14,7 @@
  * loop that settles late is found late but found. The streams are compared first,
  * because they mostly differ.
  */
+#include "kernel/kernel.h"
 #include "sim/flow.h"
 
 #include <stdlib.h>
@@ -286,7 +287,7 @@ static bool is_worth_studying(const spad__flow *flow, int64_t number, int64_t va
     const spad_kernel *k = flow->sim->kernel;
     const spad_kernel_loop *loop = spad_kernel_get_loop(k, (size_t)number);
     const int64_t left = loop->end.value - value;
-    const int64_t text = (int64_t)(spad_kernel_tensor_count(k) + spad_kernel_access_count(k));
+    const int64_t text = (int64_t)(spad_kernel_tensor_count(k) + spad__kernel_access_count(k));
     const size_t body = spad_kernel_get_statement(k, loop->statement)->end - loop->statement;
     return left >= PERIODS_MIN && left >= text / (STUDY_RATE * (int64_t)body);
 }

@@ -20,6 +20,7 @@
  * at most 2 x STEPS + 3 of them.
  */
 #include "sim/frontier.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 

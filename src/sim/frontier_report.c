@@ -56,16 +56,13 @@ static void write_points(spad__out *out, const spad_frontier *f) {
     }
 }
 
-spad_status spad_frontier_write_text(const spad_frontier *frontier, const spad_sink *sink,
-                                     spad_error *error) {
-    spad__out out;
+static void write_frontier_text(spad__out *out, const void *object) {
+    const spad_frontier *frontier = object;
     char field[SPAD_BADGE_TEXT];
-    spad__out_start_text(&out, sink);
-    write_frontier_head(&out, frontier);
+    write_frontier_head(out, frontier);
     const char *badge = spad_sim_badge_text(&frontier->totals.simulated, field);
-    if (badge != NULL) spad__out_format(&out, "unit       %s\n", badge);
-    write_points(&out, frontier);
-    return spad__out_finish(&out, error);
+    if (badge != NULL) spad__out_format(out, "unit       %s\n", badge);
+    write_points(out, frontier);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -90,28 +87,27 @@ static void json_point(spad__json *json, const spad_frontier_point *p) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_frontier_write_json(const spad_frontier *frontier, const spad_sink *sink,
-                                     spad_error *error) {
+static void write_frontier_json(spad__json *json, const void *object) {
+    const spad_frontier *frontier = object;
     const spad_frontier_totals *t = &frontier->totals;
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_string(&json, "kernel", spad_kernel_get_name(frontier->given));
-    spad__json_key_string(&json, "target", spad_kernel_get_target(frontier->given)->name);
-    json_known(&json, "written_ps", t->written);
-    spad__json_key_int(&json, "written_bytes", t->written_bytes);
-    json_known(&json, "apart_ps", t->apart);
-    spad__json_key_int(&json, "bound_ps", t->simulated.bound);
-    spad__json_unit(&json, &t->simulated);
-    spad__json_key_int(&json, "layouts", t->layouts);
-    spad__json_key_bool(&json, "cut", t->cut);
-    spad__json_key_open(&json, "points", '[');
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "kernel", spad_kernel_get_name(frontier->given));
+    spad__json_key_string(json, "target", spad_kernel_get_target(frontier->given)->name);
+    json_known(json, "written_ps", t->written);
+    spad__json_key_int(json, "written_bytes", t->written_bytes);
+    json_known(json, "apart_ps", t->apart);
+    spad__json_key_int(json, "bound_ps", t->simulated.bound);
+    spad__json_unit(json, &t->simulated);
+    spad__json_key_int(json, "layouts", t->layouts);
+    spad__json_key_bool(json, "cut", t->cut);
+    spad__json_key_open(json, "points", '[');
     for (size_t i = 0; i < frontier->points.count; i++)
-        json_point(&json, &frontier->points.items[i]);
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+        json_point(json, &frontier->points.items[i]);
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_frontier_write(const spad_frontier *frontier, spad_format format,
+                                const spad_sink *sink, spad_error *error) {
+    return spad__write_as(frontier, write_frontier_text, write_frontier_json, format, sink, error);
 }

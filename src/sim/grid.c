@@ -13,20 +13,22 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
+#include "layout/occupancy.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 
 spad_status spad__grid_start(spad_sim *sim, spad_error *error) {
-    spad_sim_grid *g = &sim->grid;
+    spad__sim_grid *g = &sim->grid;
     if (sim->options.grid < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a grid of %lld blocks: it has at least one",
                           (long long)sim->options.grid);
     }
     const int64_t blocks =
-        sim->options.grid > 0 ? sim->options.grid : spad_kernel_get_grid(sim->kernel);
+        sim->options.grid > 0 ? sim->options.grid : spad__kernel_get_grid(sim->kernel);
     if (blocks == 0) return SPAD_OK;
     g->blocks = blocks;
     g->units = sim->target->units;
-    g->occupancy = spad_occupancy_get(sim->kernel, sim->options.layout);
+    g->occupancy = spad__occupancy_get(sim->kernel, sim->options.layout);
     g->per_unit = spad__max(g->occupancy.blocks, 1);
     if (g->units == 0) return SPAD_OK;
     /* no more than the grid has */
@@ -45,7 +47,7 @@ spad__wave spad__grid_full_wave(const spad_sim *sim) {
 }
 
 spad__wave spad__grid_last_wave(const spad_sim *sim) {
-    const spad_sim_grid *g = &sim->grid;
+    const spad__sim_grid *g = &sim->grid;
     return (spad__wave){g->tail / g->units + (g->tail % g->units != 0),
                         spad__min(g->units, g->tail)};
 }
@@ -61,7 +63,7 @@ static bool wave_time(const spad_sim *sim, int64_t blocks, int64_t *out) {
 /* Of waves one after the other, each with the start of its blocks; the launch has that of the
  * first. */
 static bool waves_time(const spad_sim *sim, int64_t wave, int64_t tail, int64_t *out) {
-    const spad_sim_grid *g = &sim->grid;
+    const spad__sim_grid *g = &sim->grid;
     const int64_t later = g->waves + (g->tail > 0) - 1;
     int64_t starts;
     return spad__mul(wave, g->waves, out) && spad__add(*out, tail, out) &&
@@ -70,7 +72,7 @@ static bool waves_time(const spad_sim *sim, int64_t wave, int64_t tail, int64_t 
 }
 
 bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last, int64_t rounds) {
-    spad_sim_grid *g = &sim->grid;
+    spad__sim_grid *g = &sim->grid;
     const int64_t rest = spad__grid_last_wave(sim).blocks;
     if (!wave_time(full != NULL ? full : sim, g->per_unit, &g->wave_time)) return false;
     if (rest > 0 && !wave_time(last != NULL ? last : sim, rest, &g->tail_time)) return false;
@@ -87,6 +89,6 @@ bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last
            spad__add(all, launch, &sim->totals.time);
 }
 
-spad_sim_grid spad_sim_get_grid(const spad_sim *sim) {
+spad__sim_grid spad__sim_get_grid(const spad_sim *sim) {
     return sim->grid;
 }

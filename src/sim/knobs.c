@@ -16,6 +16,7 @@
 #include "prove/compare_shapes.h"
 #include "sim/tune.h"
 #include "spad/check.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* What the checker cannot decide within that many events counts as right. Proofs for all trip
  * counts are cheap without synchronisation, unless rings are deep: their loops repeat late, so one

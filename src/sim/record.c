@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "sim/sim.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* ---- rows -------------------------------------------------------------------------- */
 
@@ -58,14 +59,14 @@ static int64_t statement_of(const spad_sim *sim, int64_t row) {
 }
 
 /* The two parts of the waiting of an operation. */
-static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
+static bool add_waits(spad_sim *sim, const spad__sim_row *row, bool *fits) {
     const spad__sim_wait cause = {.statement = row->statement,
                                   .kind = row->kind,
                                   .other = statement_of(sim, row->cause),
                                   .tensor = row->tensor,
                                   .object = row->object};
     const spad__sim_wait queue = {.statement = row->statement,
-                                  .kind = SPAD_WAIT_ENGINE,
+                                  .kind = SPAD__WAIT_ENGINE,
                                   .other = statement_of(sim, row->blocker),
                                   .tensor = -1,
                                   .object = -1};
@@ -133,7 +134,7 @@ static void note_basis(spad_sim *sim, size_t part, const spad__cost *cost) {
     if (basis + 1 > sim->basis[part]) sim->basis[part] = (unsigned char)(basis + 1);
 }
 
-spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
+spad_status spad__sim_add(spad_sim *sim, const spad__sim_row *row, const spad__cost *cost,
                           spad_error *error) {
     if ((int64_t)sim->rows.count / spad__sim_blocks(sim) >= sim->options.operation_limit) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -150,7 +151,7 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
                     : spad__sim_fail_long(sim, row->statement, error);
     }
     const size_t number = spad__sim_part(sim, row->engine, row->path);
-    spad_sim_engine *part = &sim->parts[number];
+    spad__sim_engine *part = &sim->parts[number];
     const bool divided = row->path < 0 && sim->target->engines[row->engine].threads > 0;
     int64_t taken = row->end - row->start; /* of the whole of it */
     if ((divided && !spad__scale_up(taken, cost->need, spad__sim_capacity(sim, number), &taken)) ||

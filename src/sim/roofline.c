@@ -10,28 +10,29 @@
 #include "base/compare.h"
 #include "sim/sim.h"
 #include "sim/sim_report.h"
+#include "target/target.h"
 
-const char *spad_bound_kind_name(spad_bound_kind kind) {
-    static const char *const names[SPAD_BOUND_KINDS] = {[SPAD_BOUND_LATENCY] = "latency",
-                                                        [SPAD_BOUND_COPIES] = "copies",
-                                                        [SPAD_BOUND_MATRIX] = "matrix",
-                                                        [SPAD_BOUND_VECTOR] = "vector"};
-    return (unsigned)kind < SPAD_BOUND_KINDS ? names[kind] : "?";
+const char *spad__bound_kind_name(spad__bound_kind kind) {
+    static const char *const names[SPAD__BOUND_KINDS] = {[SPAD__BOUND_LATENCY] = "latency",
+                                                         [SPAD__BOUND_COPIES] = "copies",
+                                                         [SPAD__BOUND_MATRIX] = "matrix",
+                                                         [SPAD__BOUND_VECTOR] = "vector"};
+    return (unsigned)kind < SPAD__BOUND_KINDS ? names[kind] : "?";
 }
 
 /* Matrix engines have a rate of multiply-adds, or write another memory than they read. */
-static spad_bound_kind roof_kind(const spad_engine *engine, int64_t path) {
-    if (path >= 0 || spad__is_copy_engine(engine)) return SPAD_BOUND_COPIES;
+static spad__bound_kind roof_kind(const spad_engine *engine, int64_t path) {
+    if (path >= 0 || spad__is_copy_engine(engine)) return SPAD__BOUND_COPIES;
     if (engine->rate_count > 0) {
-        return engine->rates[0].work == SPAD_WORK_MAC ? SPAD_BOUND_MATRIX : SPAD_BOUND_VECTOR;
+        return engine->rates[0].work == SPAD_WORK_MAC ? SPAD__BOUND_MATRIX : SPAD__BOUND_VECTOR;
     }
     const bool apart = engine->reads != 0 && (engine->reads & engine->writes) == 0;
-    return apart && engine->writes != 0 ? SPAD_BOUND_MATRIX : SPAD_BOUND_VECTOR;
+    return apart && engine->writes != 0 ? SPAD__BOUND_MATRIX : SPAD__BOUND_VECTOR;
 }
 
 static int compare_roofs(const void *left, const void *right) {
-    const spad_sim_roof *a = left;
-    const spad_sim_roof *b = right;
+    const spad__sim_roof *a = left;
+    const spad__sim_roof *b = right;
     int order = spad__compare(b->busy, a->busy);
     if (order == 0) order = spad__compare(a->engine, b->engine);
     if (order == 0) order = spad__compare(a->path, b->path);
@@ -51,12 +52,12 @@ static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
     const size_t part = spad__sim_part(sim, (int64_t)engine, path);
     if (sim->parts[part].operations == 0) return;
     sim->roofs.items[sim->roofs.count++] =
-        (spad_sim_roof){.engine = (int64_t)engine,
-                        .path = path,
-                        .memory = -1,
-                        .kind = roof_kind(&sim->target->engines[engine], path),
-                        .basis = basis_word(sim->basis[part]),
-                        .busy = sim->parts[part].busy};
+        (spad__sim_roof){.engine = (int64_t)engine,
+                         .path = path,
+                         .memory = -1,
+                         .kind = roof_kind(&sim->target->engines[engine], path),
+                         .basis = basis_word(sim->basis[part]),
+                         .busy = sim->parts[part].busy};
 }
 
 /* The memory of the chip and its cache: counts of a grid. */
@@ -66,16 +67,16 @@ static void add_memory_roofs(spad_sim *sim, size_t space) {
         if (busy == 0) continue;
         const spad_space *row = &sim->target->spaces[space];
         const spad_figure *figure =
-            spad_figure_find(row->figures, row->figure_count, i == 1 ? "cache" : "rate");
+            spad__figure_find(row->figures, row->figure_count, i == 1 ? "cache" : "rate");
         const spad_origin origin = figure == NULL ? SPAD_ORIGIN_STATED : figure->origin;
         sim->roofs.items[sim->roofs.count++] =
-            (spad_sim_roof){.engine = -1,
-                            .path = -1,
-                            .memory = (int64_t)space,
-                            .cache = i == 1,
-                            .kind = SPAD_BOUND_COPIES,
-                            .basis = basis_word((unsigned char)(origin + 1)),
-                            .busy = busy};
+            (spad__sim_roof){.engine = -1,
+                             .path = -1,
+                             .memory = (int64_t)space,
+                             .cache = i == 1,
+                             .kind = SPAD__BOUND_COPIES,
+                             .basis = basis_word((unsigned char)(origin + 1)),
+                             .busy = busy};
     }
 }
 
@@ -93,13 +94,13 @@ bool spad__find_roofs(spad_sim *sim) {
     return true;
 }
 
-size_t spad_sim_roof_count(const spad_sim *sim) {
+size_t spad__sim_roof_count(const spad_sim *sim) {
     return sim->roofs.count;
 }
 
-spad_sim_roof spad_sim_get_roof(const spad_sim *sim, size_t number) {
+spad__sim_roof spad__sim_get_roof(const spad_sim *sim, size_t number) {
     if (number < sim->roofs.count) return sim->roofs.items[number];
-    return (spad_sim_roof){.engine = -1, .path = -1, .memory = -1};
+    return (spad__sim_roof){.engine = -1, .path = -1, .memory = -1};
 }
 
 /* In thousandths of the makespan. */
@@ -109,15 +110,15 @@ static int64_t roof_share(const spad_sim *sim, int64_t busy) {
     return busy <= INT64_MAX / 1000 ? busy * 1000 / whole : busy / (whole / 1000);
 }
 
-spad_bound_kind spad_sim_get_bound_kind(const spad_sim *sim) {
-    if (sim->roofs.count == 0) return SPAD_BOUND_LATENCY;
-    const spad_sim_roof *first = &sim->roofs.items[0];
-    return roof_share(sim, first->busy) >= SPAD_BOUND_SHARE ? first->kind : SPAD_BOUND_LATENCY;
+spad__bound_kind spad__sim_get_bound_kind(const spad_sim *sim) {
+    if (sim->roofs.count == 0) return SPAD__BOUND_LATENCY;
+    const spad__sim_roof *first = &sim->roofs.items[0];
+    return roof_share(sim, first->busy) >= SPAD__BOUND_SHARE ? first->kind : SPAD__BOUND_LATENCY;
 }
 
 /* ---- words ------------------------------------------------------------------------- */
 
-void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size) {
+void spad__roof_name(const spad_sim *sim, const spad__sim_roof *roof, char *field, size_t size) {
     if (roof->memory >= 0) {
         snprintf(field, size, "%s of %.63s", roof->cache ? "cache" : "memory",
                  sim->target->spaces[roof->memory].name);
@@ -133,22 +134,22 @@ void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field
              sim->target->spaces[path->from].name, sim->target->spaces[path->to].name);
 }
 
-static const char *advice_for(spad_bound_kind kind) {
+static const char *advice_for(spad__bound_kind kind) {
     switch (kind) {
-    case SPAD_BOUND_COPIES: return "fewer bytes would help: larger tiles, data that is kept";
-    case SPAD_BOUND_MATRIX:
+    case SPAD__BOUND_COPIES: return "fewer bytes would help: larger tiles, data that is kept";
+    case SPAD__BOUND_MATRIX:
         return "it is near the rate of its matrix unit; a narrower type is faster";
-    case SPAD_BOUND_VECTOR: return "less work per element would help";
+    case SPAD__BOUND_VECTOR: return "less work per element would help";
     default: return "deeper rings, or more blocks on a unit, would help";
     }
 }
 
 const char *spad__bound_advice(const spad_sim *sim) {
-    return advice_for(spad_sim_get_bound_kind(sim));
+    return advice_for(spad__sim_get_bound_kind(sim));
 }
 
 void spad__write_roofs(spad__out *out, const spad_sim *sim) {
-    const spad_bound_kind kind = spad_sim_get_bound_kind(sim);
+    const spad__bound_kind kind = spad__sim_get_bound_kind(sim);
     char share[SPAD_TIME_TEXT];
     char name[256];
     if (sim->roofs.count == 0 || sim->totals.makespan <= 0) return;
@@ -156,7 +157,7 @@ void spad__write_roofs(spad__out *out, const spad_sim *sim) {
     spad__roof_name(sim, &sim->roofs.items[0], name, sizeof name);
     spad__share_text(sim->roofs.items[0].busy, sim->totals.makespan, share);
     spad__out_format(out, "bounded    by %s: %s works %s of the time;\n           ",
-                     spad_bound_kind_name(kind), name, share);
+                     spad__bound_kind_name(kind), name, share);
     if (sim->roofs.count > 1) {
         spad__roof_name(sim, &sim->roofs.items[1], name, sizeof name);
         spad__out_format(out, "next %s, %s;\n           ", name,

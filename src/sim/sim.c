@@ -4,6 +4,8 @@
  * grid, and answers to questions.
  */
 #include "sim/sim.h"
+#include "sim/sim_report.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 
@@ -12,10 +14,10 @@
 #include "kernel/kernel.h"
 #include "kernel/origin.h"
 
-const char *spad_wait_kind_name(spad_wait_kind kind) {
-    static const char *const names[SPAD_WAIT_KINDS] = {
+const char *spad__wait_kind_name(spad__wait_kind kind) {
+    static const char *const names[SPAD__WAIT_KINDS] = {
         "none", "engine", "data", "reader", "writer", "port", "startup", "window", "sync", "issue"};
-    return kind < SPAD_WAIT_KINDS ? names[kind] : "?";
+    return kind < SPAD__WAIT_KINDS ? names[kind] : "?";
 }
 
 /* ---- the grid ----------------------------------------------------------------------- */
@@ -85,7 +87,7 @@ static spad_status run_blocks(const spad_sim *full, int64_t blocks, int64_t *out
  * the last of them adds, each of those that are left out adds as well. */
 static spad_status run_unit_rounds(const spad_sim *sim, const spad_sim *full, int64_t *out,
                                    spad_error *error) {
-    const spad_sim_grid *g = &sim->grid;
+    const spad__sim_grid *g = &sim->grid;
     const int64_t all = g->blocks / g->units + (g->blocks % g->units != 0);
     const int64_t left_out = spad__max(all / g->per_unit - UNIT_ROUNDS, 0);
     const int64_t some = all - left_out * g->per_unit;
@@ -168,43 +170,43 @@ const char *spad_sim_get_stuck(const spad_sim *sim) {
     return sim->is_stuck ? sim->stuck : NULL;
 }
 
-spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number) {
-    return number < sim->target->engine_count ? sim->engines[number] : (spad_sim_engine){0};
+spad__sim_engine spad__sim_get_engine(const spad_sim *sim, size_t number) {
+    return number < sim->target->engine_count ? sim->engines[number] : (spad__sim_engine){0};
 }
 
-spad_sim_engine spad_sim_get_engine_path(const spad_sim *sim, size_t engine, size_t path) {
+spad__sim_engine spad__sim_get_engine_path(const spad_sim *sim, size_t engine, size_t path) {
     if (engine >= sim->target->engine_count || path >= sim->target->engines[engine].path_count) {
-        return (spad_sim_engine){0};
+        return (spad__sim_engine){0};
     }
     return sim->parts[sim->first_path[engine] + path];
 }
 
-size_t spad_sim_row_count(const spad_sim *sim) {
+size_t spad__sim_row_count(const spad_sim *sim) {
     return sim->rows.count;
 }
 
-spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number) {
+spad__sim_row spad__sim_get_row(const spad_sim *sim, size_t number) {
     if (number >= sim->rows.count) {
-        return (spad_sim_row){.statement = -1,
-                              .agent = -1,
-                              .engine = -1,
-                              .cause = -1,
-                              .blocker = -1,
-                              .tensor = -1,
-                              .slot = -1,
-                              .object = -1,
-                              .element = -1,
-                              .path = -1};
+        return (spad__sim_row){.statement = -1,
+                               .agent = -1,
+                               .engine = -1,
+                               .cause = -1,
+                               .blocker = -1,
+                               .tensor = -1,
+                               .slot = -1,
+                               .object = -1,
+                               .element = -1,
+                               .path = -1};
     }
-    spad_sim_row row = sim->rows.items[number];
+    spad__sim_row row = sim->rows.items[number];
     if (row.value_count > 0) row.values = sim->values.items + sim->first_values.items[number];
     return row;
 }
 
-size_t spad_sim_path_count(const spad_sim *sim) {
+size_t spad__sim_path_count(const spad_sim *sim) {
     return sim->path.count;
 }
 
-size_t spad_sim_get_path(const spad_sim *sim, size_t number) {
+size_t spad__sim_get_path(const spad_sim *sim, size_t number) {
     return number < sim->path.count ? sim->path.items[number] : SIZE_MAX;
 }

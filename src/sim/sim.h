@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "kernel/touched_bytes.h"
-#include "spad/experimental/sim.h"
+#include "sim/sim_report.h"
 #include "spad/experimental/walk.h"
 
 typedef SPAD_ARRAY(int64_t) spad__numbers;
@@ -40,7 +40,7 @@ typedef struct spad__active {
 /* All waits of one statement for one cause, extrapolated ones included. */
 typedef struct spad__sim_wait {
     int64_t statement;
-    spad_wait_kind kind;
+    spad__wait_kind kind;
     int64_t other;  /* the statement that it waited for; -1: none */
     int64_t tensor; /* or -1 */
     int64_t object; /* or -1 */
@@ -64,7 +64,7 @@ struct spad_sim {
     const spad_kernel *kernel;
     const spad_target *target;
     spad_sim_options options; /* limits are filled in */
-    SPAD_ARRAY(spad_sim_row) rows;
+    SPAD_ARRAY(spad__sim_row) rows;
     SPAD_ARRAY(size_t) first_values; /* per row, into `values` */
     spad__numbers values;
     SPAD_ARRAY(spad__sim_wait) waits;
@@ -72,10 +72,10 @@ struct spad_sim {
     SPAD_ARRAY(spad__sim_repeat) repeats;
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
-    spad_sim_engine *engines;               /* per engine of the target */
+    spad__sim_engine *engines;              /* per engine of the target */
     /* What can be occupied: the engines themselves, then the paths of each. Then two counts per
      * space: what the memory of the chip and its cache take for all transfers, in a grid. */
-    spad_sim_engine *parts;
+    spad__sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
     size_t first_memory;  /* the part of space 0 */
@@ -87,8 +87,8 @@ struct spad_sim {
     int64_t blocks;       /* of the unit, of which so many begin later; 0: those together */
     int64_t in_step_time; /* of a wave: what its blocks take in step; 0: not asked for */
     int64_t in_step;      /* blocks of the unit that do the same at the same time; 0: one */
-    spad_sim_grid grid;
-    SPAD_ARRAY(spad_sim_roof) roofs;
+    spad__sim_grid grid;
+    SPAD_ARRAY(spad__sim_roof) roofs;
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
@@ -148,7 +148,7 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 
 /* Adds an operation with its list of values, and counts it: its engine, its waiting, the
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
-spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
+spad_status spad__sim_add(spad_sim *sim, const spad__sim_row *row, const spad__cost *cost,
                           spad_error *error);
 
 /* Skips time: `by` later everything goes on. False: it exceeds 64 bits. */
@@ -209,7 +209,7 @@ bool spad__find_roofs(spad_sim *sim);
 /* The lines about them in the text of a simulation; "copy global to shared". */
 void spad__write_roofs(spad__out *out, const spad_sim *sim);
 const char *spad__bound_advice(const spad_sim *sim); /* what would help */
-void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size);
+void spad__roof_name(const spad_sim *sim, const spad__sim_roof *roof, char *field, size_t size);
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */
 

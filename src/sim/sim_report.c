@@ -3,6 +3,8 @@
  * A simulation as text and as JSON.
  */
 #include "sim/sim_report.h"
+#include "layout/occupancy.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +42,7 @@ static const char *sim_time(const spad_sim *sim, int64_t time, char field[SPAD_T
 
 /* "grid       1024 blocks in 1.234 ms: 3 waves of 264 and one of 232" */
 static void write_grid(spad__out *out, const spad_sim *sim) {
-    const spad_sim_grid *g = &sim->grid;
+    const spad__sim_grid *g = &sim->grid;
     char a[SPAD_TIME_TEXT];
     if (g->blocks == 0) return;
     spad__out_format(out, "grid       %s block%s", spad__grouped(g->blocks).text,
@@ -54,7 +56,7 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     if (g->per_unit == g->occupancy.blocks) {
         const char *what = g->occupancy.space != SPAD_NO_SPACE
                                ? sim->target->spaces[g->occupancy.space].name
-                               : spad_occupancy_limit_name(g->occupancy.limit);
+                               : spad__occupancy_limit_name(g->occupancy.limit);
         spad__out_format(out, ":\n           no more fit (%.63s)", what);
     }
     spad__out_string(out, ";\n           ");
@@ -102,7 +104,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
                      sim_time(sim, sim->totals.bound, a));
     write_grid(out, sim);
     spad__write_roofs(out, sim);
-    if (spad_sim_costs_text(&sim->totals, costs) != NULL) {
+    if (spad__sim_costs_text(&sim->totals, costs) != NULL) {
         spad__out_format(out, "costs      %s\n", costs);
     }
     for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
@@ -135,7 +137,7 @@ static void write_engines(spad__out *out, const spad_sim *sim) {
     spad__out_format(out, "\n%-10s %14s %9s %14s %14s\n", "engine", "busy", "", "idle",
                      "operations");
     for (size_t i = 0; i < sim->target->engine_count; i++) {
-        const spad_sim_engine *e = &sim->engines[i];
+        const spad__sim_engine *e = &sim->engines[i];
         if (e->operations == 0) continue;
         spad__out_format(out, "%-10.40s %14s %9s %14s %14s\n", sim->target->engines[i].name,
                          sim_time(sim, e->busy, a),
@@ -151,13 +153,13 @@ static bool is_letter(char c) {
 }
 
 /* The first letter of the operation, small and large by turns of its engine. */
-static char mark_of(const spad_sim *sim, const spad_sim_row *row, bool large) {
+static char mark_of(const spad_sim *sim, const spad__sim_row *row, bool large) {
     const char first = statement_name(sim, row->statement)[0];
     const char small = is_letter(first) ? spad__lower(first) : 'x';
     return large ? (char)(small - 'a' + 'A') : small;
 }
 
-static void draw_row(const spad_sim *sim, const spad_sim_row *row, int64_t column, bool large,
+static void draw_row(const spad_sim *sim, const spad__sim_row *row, int64_t column, bool large,
                      char *line) {
     int64_t from = row->start / column;
     int64_t to = (row->end - 1) / column;
@@ -184,7 +186,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
         memset(line, '.', COLUMNS);
         line[COLUMNS] = '\0';
         for (size_t i = 0; i < rows; i++) {
-            const spad_sim_row *row = &sim->rows.items[i];
+            const spad__sim_row *row = &sim->rows.items[i];
             if (row->engine != (int64_t)e) continue;
             draw_row(sim, row, column, large, line);
             large = !large;
@@ -201,20 +203,20 @@ static void write_cause(spad__out *out, const spad_sim *sim, const spad__sim_wai
     const char *tensor =
         w->tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)w->tensor)->name : "?";
     switch (w->kind) {
-    case SPAD_WAIT_DATA:
+    case SPAD__WAIT_DATA:
         spad__out_format(out, "until %.63s has written %.63s", other, tensor);
         break;
-    case SPAD_WAIT_READER:
+    case SPAD__WAIT_READER:
         spad__out_format(out, "until %.63s has read %.63s", other, tensor);
         break;
-    case SPAD_WAIT_WRITER:
+    case SPAD__WAIT_WRITER:
         spad__out_format(out, "until %.63s has written %.63s before", other, tensor);
         break;
-    case SPAD_WAIT_ENGINE: spad__out_format(out, "after %.63s", other); break;
-    case SPAD_WAIT_PORT: spad__out_format(out, "for the port that %.63s uses", other); break;
-    case SPAD_WAIT_STARTUP: spad__out_string(out, "for its start-up"); break;
-    case SPAD_WAIT_WINDOW: spad__out_format(out, "until %.63s has started", other); break;
-    case SPAD_WAIT_SYNC:
+    case SPAD__WAIT_ENGINE: spad__out_format(out, "after %.63s", other); break;
+    case SPAD__WAIT_PORT: spad__out_format(out, "for the port that %.63s uses", other); break;
+    case SPAD__WAIT_STARTUP: spad__out_string(out, "for its start-up"); break;
+    case SPAD__WAIT_WINDOW: spad__out_format(out, "until %.63s has started", other); break;
+    case SPAD__WAIT_SYNC:
         spad__out_format(out, "at %.63s",
                          w->object >= 0 ? spad_kernel_get_sync(sim->kernel, (size_t)w->object)->name
                                         : "a drain");
@@ -258,15 +260,13 @@ static void write_path(spad__out *out, const spad_sim *sim) {
     }
 }
 
-spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad_error *error) {
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    write_head(&out, sim);
-    write_engines(&out, sim);
-    write_timeline(&out, sim);
-    write_waits(&out, sim);
-    write_path(&out, sim);
-    return spad__out_finish(&out, error);
+static void write_sim_text(spad__out *out, const void *object) {
+    const spad_sim *sim = object;
+    write_head(out, sim);
+    write_engines(out, sim);
+    write_timeline(out, sim);
+    write_waits(out, sim);
+    write_path(out, sim);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ void spad__json_costs(spad__json *json, const spad_sim_totals *totals) {
     spad__json_key_open(json, "costs", '{');
     spad__json_key_int(json, "kernel", totals->by_kernel);
     for (int i = 0; i < SPAD_ORIGINS; i++) {
-        spad__json_key_int(json, spad_origin_name((spad_origin)i), totals->by_origin[i]);
+        spad__json_key_int(json, spad__origin_name((spad_origin)i), totals->by_origin[i]);
     }
     spad__json_close(json, '}');
 }
@@ -313,7 +313,7 @@ static void json_engines(spad__json *json, const spad_sim *sim) {
 }
 
 static void json_grid(spad__json *json, const spad_sim *sim) {
-    const spad_sim_grid *g = &sim->grid;
+    const spad__sim_grid *g = &sim->grid;
     spad__json_key(json, "grid");
     if (g->blocks == 0) {
         spad__json_string(json, NULL);
@@ -323,7 +323,7 @@ static void json_grid(spad__json *json, const spad_sim *sim) {
     spad__json_key_int(json, "blocks", g->blocks);
     spad__json_key_int(json, "units", g->units);
     spad__json_key_int(json, "per_unit", g->per_unit);
-    json_name(json, "limit", spad_occupancy_limit_name(g->occupancy.limit));
+    json_name(json, "limit", spad__occupancy_limit_name(g->occupancy.limit));
     spad__json_key_int(json, "waves", g->waves);
     spad__json_key_int(json, "tail", g->tail);
     spad__json_key_int(json, "wave_ps", g->wave_time);
@@ -333,14 +333,14 @@ static void json_grid(spad__json *json, const spad_sim *sim) {
 }
 
 static void json_roofs(spad__json *json, const spad_sim *sim) {
-    json_name(json, "bounded_by", spad_bound_kind_name(spad_sim_get_bound_kind(sim)));
+    json_name(json, "bounded_by", spad__bound_kind_name(spad__sim_get_bound_kind(sim)));
     spad__json_key_open(json, "roofs", '[');
     for (size_t i = 0; i < sim->roofs.count; i++) {
         char name[256];
         spad__roof_name(sim, &sim->roofs.items[i], name, sizeof name);
         spad__json_open(json, '{');
         json_name(json, "roof", name);
-        json_name(json, "kind", spad_bound_kind_name(sim->roofs.items[i].kind));
+        json_name(json, "kind", spad__bound_kind_name(sim->roofs.items[i].kind));
         json_name(json, "basis", sim->roofs.items[i].basis);
         spad__json_key_int(json, "busy_ps", sim->roofs.items[i].busy);
         spad__json_close(json, '}');
@@ -348,9 +348,9 @@ static void json_roofs(spad__json *json, const spad_sim *sim) {
     spad__json_close(json, ']');
 }
 
-static void json_about(spad__json *json, const spad_sim *sim, spad_wait_kind kind, int64_t tensor,
+static void json_about(spad__json *json, const spad_sim *sim, spad__wait_kind kind, int64_t tensor,
                        int64_t object) {
-    json_name(json, "wait", spad_wait_kind_name(kind));
+    json_name(json, "wait", spad__wait_kind_name(kind));
     json_name(json, "tensor",
               tensor >= 0 ? spad_kernel_get_tensor(sim->kernel, (size_t)tensor)->name : NULL);
     json_name(json, "object",
@@ -389,7 +389,7 @@ static void json_repeats(spad__json *json, const spad_sim *sim) {
 }
 
 static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
-    const spad_sim_row row = spad_sim_get_row(sim, number);
+    const spad__sim_row row = spad__sim_get_row(sim, number);
     const spad_statement *s = spad_kernel_get_statement(sim->kernel, (size_t)row.statement);
     spad__json_open(json, '{');
     json_name(json, "operation", s->name);
@@ -417,35 +417,35 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad_error *error) {
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    json_name(&json, "kernel", spad_kernel_get_name(sim->kernel));
-    json_name(&json, "target", sim->target->name);
-    spad__json_key_int(&json, "makespan_ps", sim->totals.makespan);
-    spad__json_key_int(&json, "bound_ps", sim->totals.bound);
-    spad__json_key_int(&json, "operations", sim->totals.operations);
-    spad__json_costs(&json, &sim->totals);
-    spad__json_unit(&json, &sim->totals);
-    json_grid(&json, sim);
-    json_roofs(&json, sim);
-    json_name(&json, "stuck", spad_sim_get_stuck(sim));
-    json_engines(&json, sim);
-    json_waits(&json, sim);
-    json_repeats(&json, sim);
-    spad__json_key_open(&json, "path", '[');
-    for (size_t i = 0; i < sim->path.count; i++) spad__json_int(&json, (int64_t)sim->path.items[i]);
-    spad__json_close(&json, ']');
-    spad__json_key_int(&json, "row_count", (int64_t)sim->rows.count);
-    spad__json_key_open(&json, "rows", '[');
+static void write_sim_json(spad__json *json, const void *object) {
+    const spad_sim *sim = object;
+    spad__json_open(json, '{');
+    json_name(json, "kernel", spad_kernel_get_name(sim->kernel));
+    json_name(json, "target", sim->target->name);
+    spad__json_key_int(json, "makespan_ps", sim->totals.makespan);
+    spad__json_key_int(json, "bound_ps", sim->totals.bound);
+    spad__json_key_int(json, "operations", sim->totals.operations);
+    spad__json_costs(json, &sim->totals);
+    spad__json_unit(json, &sim->totals);
+    json_grid(json, sim);
+    json_roofs(json, sim);
+    json_name(json, "stuck", spad_sim_get_stuck(sim));
+    json_engines(json, sim);
+    json_waits(json, sim);
+    json_repeats(json, sim);
+    spad__json_key_open(json, "path", '[');
+    for (size_t i = 0; i < sim->path.count; i++) spad__json_int(json, (int64_t)sim->path.items[i]);
+    spad__json_close(json, ']');
+    spad__json_key_int(json, "row_count", (int64_t)sim->rows.count);
+    spad__json_key_open(json, "rows", '[');
     for (size_t i = 0; i < sim->rows.count && i < SPAD_SIM_JSON_ROWS; i++) {
-        json_row(&json, sim, i);
+        json_row(json, sim, i);
     }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_sim_write(const spad_sim *sim, spad_format format, const spad_sink *sink,
+                           spad_error *error) {
+    return spad__write_as(sim, write_sim_text, write_sim_json, format, sink, error);
 }

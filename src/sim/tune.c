@@ -21,6 +21,8 @@
  * choices, so no round makes it worse.
  */
 #include "sim/tune.h"
+#include "sim/sim_report.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +186,7 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
         tune->totals.simulated = totals;
     }
     if (totals.unit != tune->totals.simulated.unit) tune->totals.simulated.unit = SPAD_TIME_MIXED;
-    tune->totals.operations += (int64_t)spad_sim_row_count(sim);
+    tune->totals.operations += (int64_t)spad__sim_row_count(sim);
     if (tune->totals.operations >= tune->options.operations_most) tune->totals.cut = true;
     spad_sim_destroy(sim);
     return SPAD_OK;

@@ -4,6 +4,7 @@
  */
 #include "sim/sim_report.h"
 #include "sim/tune.h"
+#include "spad/experimental/kernel_rows.h"
 
 enum { POINTS_MAX = 16 };
 
@@ -172,14 +173,12 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
     }
 }
 
-spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    write_tune_head(&out, tune);
-    write_knobs(&out, tune);
-    write_frontier(&out, tune);
-    write_hoists(&out, tune);
-    return spad__out_finish(&out, error);
+static void write_tune_text(spad__out *out, const void *object) {
+    const spad_tune *tune = object;
+    write_tune_head(out, tune);
+    write_knobs(out, tune);
+    write_frontier(out, tune);
+    write_hoists(out, tune);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -289,17 +288,17 @@ static void json_hoists(spad__json *json, const spad_tune *tune) {
     spad__json_close(json, ']');
 }
 
-spad_status spad_tune_write_json(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    json_totals(&json, tune);
-    json_knobs(&json, tune);
-    json_frontier(&json, tune);
-    json_hoists(&json, tune);
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+static void write_tune_json(spad__json *json, const void *object) {
+    const spad_tune *tune = object;
+    spad__json_open(json, '{');
+    json_totals(json, tune);
+    json_knobs(json, tune);
+    json_frontier(json, tune);
+    json_hoists(json, tune);
+    spad__json_close(json, '}');
+}
+
+spad_status spad_tune_write(const spad_tune *tune, spad_format format, const spad_sink *sink,
+                            spad_error *error) {
+    return spad__write_as(tune, write_tune_text, write_tune_json, format, sink, error);
 }

@@ -90,7 +90,7 @@ const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
     return field;
 }
 
-const char *spad_sim_costs_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
+const char *spad__sim_costs_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
     const struct {
         int64_t count;
         const char *word;

@@ -5,6 +5,7 @@
  * transfer begins, so that is where its use begins. O(accesses).
  */
 #include "sim/uses.h"
+#include "sim/sim_report.h"
 
 #include "base/assert.h"
 #include "base/checked.h"
@@ -77,7 +78,7 @@ static spad_status walk_uses(use_table *t, const spad_sim *sim, spad_error *erro
         status = spad_walk_next(&event, walk, error);
         if (status != SPAD_OK || event->kind == SPAD_WALK_END) break;
         if (event->kind != SPAD_WALK_OPERATION) continue;
-        const spad_sim_row ran = spad_sim_get_row(sim, (size_t)row);
+        const spad__sim_row ran = spad__sim_get_row(sim, (size_t)row);
         spad__cost cost;
         status = spad__sim_cost(&cost, sim, event, error);
         if (status != SPAD_OK) break;

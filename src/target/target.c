@@ -4,6 +4,7 @@
  * granules, reserve. Everything here is a look at constant tables; lookups by
  * name are linear in tables of at most a few dozen rows.
  */
+#include "target/target.h"
 #include "spad/target.h"
 
 #include <stdio.h>
@@ -223,19 +224,19 @@ spad_status spad_target_find_space(size_t *out, const spad_target *target, const
     return find_part(out, target, "space", space_name, name, error);
 }
 
-spad_status spad_target_find_engine(size_t *out, const spad_target *target, const char *name,
-                                    spad_error *error) {
+spad_status spad__target_find_engine(size_t *out, const spad_target *target, const char *name,
+                                     spad_error *error) {
     return find_part(out, target, "engine", engine_name, name, error);
 }
 
-spad_status spad_target_find_fence(size_t *out, const spad_target *target, const char *name,
-                                   spad_error *error) {
+spad_status spad__target_find_fence(size_t *out, const spad_target *target, const char *name,
+                                    spad_error *error) {
     return find_part(out, target, "fence", fence_name, name, error);
 }
 
 /* ---- figures ----------------------------------------------------------------------- */
 
-const char *spad_origin_name(spad_origin origin) {
+const char *spad__origin_name(spad_origin origin) {
     static const char *const names[SPAD_ORIGINS] = {[SPAD_ORIGIN_STATED] = "stated",
                                                     [SPAD_ORIGIN_PUBLISHED] = "published",
                                                     [SPAD_ORIGIN_MEASURED] = "measured",
@@ -243,7 +244,7 @@ const char *spad_origin_name(spad_origin origin) {
     return (unsigned)origin < SPAD_ORIGINS ? names[origin] : "?";
 }
 
-const char *spad_work_name(spad_work work) {
+const char *spad__work_name(spad_work work) {
     static const char *const names[SPAD_WORKS] = {[SPAD_WORK_MAC] = "mac",
                                                   [SPAD_WORK_FMA] = "fma",
                                                   [SPAD_WORK_EXP] = "exp",
@@ -252,7 +253,7 @@ const char *spad_work_name(spad_work work) {
     return (unsigned)work < SPAD_WORKS ? names[work] : "?";
 }
 
-const spad_figure *spad_figure_find(const spad_figure *figures, size_t count, const char *field) {
+const spad_figure *spad__figure_find(const spad_figure *figures, size_t count, const char *field) {
     const spad_figure *all = NULL;
     for (size_t i = count; i-- > 0;) {
         if (strcmp(figures[i].field, field) == 0) return &figures[i];
@@ -305,7 +306,7 @@ static spad_status lane_error(const spad_space *space, int64_t lanes, spad_error
     return SPAD_ERR_LANES;
 }
 
-spad_status spad_space_check(const spad_space *space, spad_error *error) {
+spad_status spad__space_check(const spad_space *space, spad_error *error) {
     const bool sound = space->lanes >= 1 && space->bytes >= 0 && space->reserved >= 0 &&
                        space->reserved <= space->bytes && space->alignment >= 1 &&
                        space->granule >= 1 && space->bank_bytes >= 0 &&

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "spad/target.h"
 #include "target/builtin.h"
+#include "target/target.h"
 
 /* ---- values ------------------------------------------------------------------------ */
 
@@ -93,13 +94,13 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
     if (space->bytes_per_us > 0) {
         write_field(out, "rate");
         put_byte_rate(out, space->bytes_per_us);
-        put_note(out, spad_figure_find(space->figures, space->figure_count, "rate"));
+        put_note(out, spad__figure_find(space->figures, space->figure_count, "rate"));
         spad__out_string(out, "\n");
     }
     if (space->write_bytes_per_us > 0) {
         write_field(out, "written");
         put_byte_rate(out, space->write_bytes_per_us);
-        put_note(out, spad_figure_find(space->figures, space->figure_count, "written"));
+        put_note(out, spad__figure_find(space->figures, space->figure_count, "written"));
         spad__out_string(out, "\n");
     }
     if (space->cache_bytes > 0) {
@@ -110,20 +111,20 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
         if (space->cache_merges > 0) {
             spad__out_format(out, " merges %lld", (long long)space->cache_merges);
         }
-        put_note(out, spad_figure_find(space->figures, space->figure_count, "cache"));
+        put_note(out, spad__figure_find(space->figures, space->figure_count, "cache"));
         spad__out_string(out, "\n");
     }
     if (space->cache_latency_ns > 0) {
         write_field(out, "hit");
         spad__out_format(out, "%lld ns", (long long)space->cache_latency_ns);
-        put_note(out, spad_figure_find(space->figures, space->figure_count, "hit"));
+        put_note(out, spad__figure_find(space->figures, space->figure_count, "hit"));
         spad__out_string(out, "\n");
     }
     if (space->queue_permille > 0) {
         write_field(out, "queue");
         spad__out_format(out, "%lld.%lld percent", (long long)(space->queue_permille / 10),
                          (long long)(space->queue_permille % 10));
-        put_note(out, spad_figure_find(space->figures, space->figure_count, "queue"));
+        put_note(out, spad__figure_find(space->figures, space->figure_count, "queue"));
         spad__out_string(out, "\n");
     }
 }
@@ -182,7 +183,7 @@ static void write_engine_number(spad__out *out, const spad_engine *engine, const
     write_field(out, field);
     put_decimal(out, value, places);
     spad__out_string(out, unit);
-    put_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
+    put_note(out, spad__figure_find(engine->figures, engine->figure_count, field));
     spad__out_string(out, "\n");
 }
 
@@ -196,7 +197,7 @@ static void write_rates(spad__out *out, const spad_engine *engine) {
         const bool macs = rate->work == SPAD_WORK_MAC;
         write_field(out, macs ? "macs" : "elements");
         spad__out_format(out, "%lld %s", (long long)rate->per_cycle,
-                         macs ? "at " : spad_work_name(rate->work));
+                         macs ? "at " : spad__work_name(rate->work));
         if (macs) spad__out_name(out, spad_dtype_name(rate->dtype));
         put_note(out, &rate->figure);
         spad__out_string(out, "\n");
@@ -204,7 +205,7 @@ static void write_rates(spad__out *out, const spad_engine *engine) {
     if (engine->latency_ns > 0 || engine->latency_cycles > 0) {
         write_field(out, "latency");
         put_latency(out, engine->latency_ns, engine->latency_cycles);
-        put_note(out, spad_figure_find(engine->figures, engine->figure_count, "latency"));
+        put_note(out, spad__figure_find(engine->figures, engine->figure_count, "latency"));
         spad__out_string(out, "\n");
     }
 }
@@ -336,42 +337,38 @@ static void put_unit_time(spad__out *out, const char *word, int64_t ns) {
     if (ns > 0) spad__out_format(out, " %s %lld ns", word, (long long)ns);
 }
 
-spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
-                                   spad_error *error) {
-    spad__out out;
-    spad__out_start(&out, sink);
-    write_heading(&out, "target", target->name, target->about);
-    spad__out_string(&out, "\nfamily ");
-    spad__out_name(&out, target->family);
+static void write_target(spad__out *out, const spad_target *target) {
+    write_heading(out, "target", target->name, target->about);
+    spad__out_string(out, "\nfamily ");
+    spad__out_name(out, target->family);
     for (size_t i = 0; i < target->alias_count; i++) {
-        spad__out_string(&out, i == 0 ? "\nalias " : ", ");
-        spad__out_name(&out, target->aliases[i]);
+        spad__out_string(out, i == 0 ? "\nalias " : ", ");
+        spad__out_name(out, target->aliases[i]);
     }
     if (target->max_groups > 0) {
-        spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);
+        spad__out_format(out, "\ngroups %lld", (long long)target->max_groups);
     }
     if (target->units > 0) {
-        spad__out_format(&out, "\nunits %lld", (long long)target->units);
-        put_unit_time(&out, "launch", target->launch_ns);
-        put_unit_time(&out, "block", target->block_ns);
-        put_unit_time(&out, "signal", target->signal_ns);
-        put_note(&out, spad_figure_find(target->figures, target->figure_count, "units"));
+        spad__out_format(out, "\nunits %lld", (long long)target->units);
+        put_unit_time(out, "launch", target->launch_ns);
+        put_unit_time(out, "block", target->block_ns);
+        put_unit_time(out, "signal", target->signal_ns);
+        put_note(out, spad__figure_find(target->figures, target->figure_count, "units"));
     }
-    spad__out_string(&out, "\n");
-    write_limits(&out, &target->limits);
-    for (size_t i = 0; i < target->space_count; i++) write_target_space(&out, &target->spaces[i]);
+    spad__out_string(out, "\n");
+    write_limits(out, &target->limits);
+    for (size_t i = 0; i < target->space_count; i++) write_target_space(out, &target->spaces[i]);
     for (size_t i = 0; i < target->engine_count; i++) {
-        write_engine(&out, target, &target->engines[i]);
+        write_engine(out, target, &target->engines[i]);
     }
-    if (target->exclusion_count > 0) spad__out_string(&out, "\n");
+    if (target->exclusion_count > 0) spad__out_string(out, "\n");
     for (size_t i = 0; i < target->exclusion_count; i++) {
-        write_exclusion(&out, target, &target->exclusions[i]);
+        write_exclusion(out, target, &target->exclusions[i]);
     }
-    if (target->fence_count > 0) spad__out_string(&out, "\n");
+    if (target->fence_count > 0) spad__out_string(out, "\n");
     for (size_t i = 0; i < target->fence_count; i++) {
-        write_fence_rule(&out, target, &target->fences[i]);
+        write_fence_rule(out, target, &target->fences[i]);
     }
-    return spad__out_finish(&out, error);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -392,7 +389,7 @@ static void json_figures(spad__json *json, const spad_figure *figures, size_t co
     for (size_t i = 0; i < count; i++) {
         spad__json_open(json, '{');
         spad__json_key_string(json, "field", figures[i].field);
-        spad__json_key_string(json, "origin", spad_origin_name(figures[i].origin));
+        spad__json_key_string(json, "origin", spad__origin_name(figures[i].origin));
         spad__json_key_string(json, "source", figures[i].source);
         spad__json_close(json, '}');
     }
@@ -400,7 +397,7 @@ static void json_figures(spad__json *json, const spad_figure *figures, size_t co
 }
 
 static void json_figure(spad__json *json, const spad_figure *figure) {
-    spad__json_key_string(json, "origin", spad_origin_name(figure->origin));
+    spad__json_key_string(json, "origin", spad__origin_name(figure->origin));
     spad__json_key_string(json, "source", figure->source);
 }
 
@@ -460,7 +457,7 @@ static void json_rates(spad__json *json, const spad_target *target, const spad_e
     for (size_t i = 0; i < engine->rate_count; i++) {
         const spad_rate *rate = &engine->rates[i];
         spad__json_open(json, '{');
-        spad__json_key_string(json, "work", spad_work_name(rate->work));
+        spad__json_key_string(json, "work", spad__work_name(rate->work));
         spad__json_key_string(json, "dtype",
                               rate->dtype != SPAD_DTYPE_NONE ? spad_dtype_name(rate->dtype) : NULL);
         spad__json_key_int(json, "per_cycle", rate->per_cycle);
@@ -578,13 +575,19 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_close(json, '}');
 }
 
-spad_status spad_target_write_json(const spad_target *target, const spad_sink *sink,
-                                   spad_error *error) {
+spad_status spad_target_write(const spad_target *target, spad_format format, const spad_sink *sink,
+                              spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    json_target(&json, target);
-    spad__json_end(&json);
+    if (format == SPAD_FORMAT_TEXT) {
+        write_target(&out, target);
+    } else if (format == SPAD_FORMAT_JSON) {
+        spad__json_start(&json, &out);
+        json_target(&json, target);
+        spad__json_end(&json);
+    } else {
+        return spad__fail_format(error);
+    }
     return spad__out_finish(&out, error);
 }

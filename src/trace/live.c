@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/interval.h"
 #include "base/largest.h"
+#include "spad/experimental/trace_queries.h"
 #include "trace/trace.h"
 
 static bool is_live(const spad_tensor *tensor, size_t space, int64_t time) {

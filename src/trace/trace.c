@@ -7,6 +7,7 @@
  * few additions: O(1) amortised.
  */
 #include "trace/trace.h"
+#include "spad/experimental/trace_queries.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * Runs the check passes in order and collects their results.
  */
 #include "check/passes.h"
+#include "kernel/kernel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static spad_status fill_options(spad_check_options *options, spad_error *error) 
 /* A proof is about the executions of the kernel; its program may have more. */
 static void say_assumption(spad_check *check, const spad_kernel *kernel) {
     char reason[SPAD__REASON_MAX * 2];
-    const char *assumption = spad_kernel_get_assumption(kernel);
+    const char *assumption = spad__kernel_get_assumption(kernel);
     if (check->verdict != SPAD_VERDICT_PROVED_ALL && check->verdict != SPAD_VERDICT_PROVED_SHAPE) {
         return;
     }

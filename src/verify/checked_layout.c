@@ -35,6 +35,7 @@
 #include "check/passes.h"
 #include "layout/layout.h"
 #include "layout/tensor_order.h"
+#include "spad/experimental/kernel_rows.h"
 
 typedef struct proposal {
     const spad_kernel *kernel;

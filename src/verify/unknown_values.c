@@ -15,6 +15,7 @@
 #include "check/passes.h"
 #include "kernel/kernel.h"
 #include "prove/prove.h"
+#include "spad/experimental/kernel_rows.h"
 #include "verify/verify.h"
 
 enum { WAYS_MAX = 1024 };

@@ -15,7 +15,7 @@ head -c 5 link
 echo
 echo "full disk:"
 for options in 'plan exp_rows.spad --report' 'check exp_rows.spad --sarif' 'emit exp_rows.spad -o' \
-    'plan exp_rows.spad --data' 'plan exp_rows.spad --snapshot' 'plan exp_rows.spad --trace' \
+    'plan exp_rows.spad --data' 'plan exp_rows.spad --trace' \
     'tune exp_rows.spad -o' 'plan exp_rows.spad -o' 'plan plan.csv -o' 'diff plan.csv plan.csv --report'; do
     echo old >there/old
     (ulimit -f 0 && spad $options there/old) 2>&1 | cat

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "spad/device/device.h"
 
 typedef struct search {
@@ -24,7 +25,7 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     const spad_status status = spad_device_open(&device, argv[1], NULL, &error);
     search s = {.reason = argv[2]};
-    spad_device_list(NULL, 0, NULL, note, &s);
+    spad__device_list(NULL, 0, NULL, note, &s);
     if (status == SPAD_ERR_NO_DEVICE && strcmp(error.message, argv[2]) == 0 && s.found) return 0;
     fprintf(stderr, "status %d, %s, %s\n", (int)status, error.message,
             s.found ? "listed" : "not listed");

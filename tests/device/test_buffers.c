@@ -2,6 +2,8 @@
  * Devices, buffers, scopes, statistics, traces and leaks. */
 #include <string.h>
 
+#include "device/backend.h"
+#include "device/device.h"
 #include "device/suite.h"
 
 /* ---- devices ----------------------------------------------------------------------- */
@@ -9,14 +11,14 @@
 static void the_device_is_in_the_list(void **state) {
     (void)state;
     spad_device_info infos[64];
-    const size_t count = spad_device_list(infos, 64, NULL, NULL, NULL);
+    const size_t count = spad__device_list(infos, 64, NULL, NULL, NULL);
     bool found = false;
     assert_string_equal(infos[0].name, "host");
     for (size_t i = 0; i < count && i < 64; i++) {
         found |= strcmp(infos[i].name, device_name) == 0;
     }
     assert_true(found);
-    assert_int_equal(spad_device_list(infos, 0, NULL, NULL, NULL), count);
+    assert_int_equal(spad__device_list(infos, 0, NULL, NULL, NULL), count);
     spad_device *device = open_device(NULL);
     const spad_device_info *info = spad_device_get_info(device);
     assert_string_equal(info->name, device_name);
@@ -54,10 +56,10 @@ static void devices_that_are_not_there_are_refused(void **state) {
     }
     spad_error error;
     spad_device *device;
-    assert_non_null(spad_backend_get(spad_backend_count() - 1));
-    assert_int_equal(spad_backend_count(), 5);
-    assert_null(spad_backend_get(spad_backend_count()));
-    spad_backend other = *spad_backend_get(0);
+    assert_non_null(spad__backend_get(spad__backend_count() - 1));
+    assert_int_equal(spad__backend_count(), 5);
+    assert_null(spad__backend_get(spad__backend_count()));
+    spad_backend other = *spad__backend_get(0);
     other.version = SPAD_BACKEND_VERSION + 1;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message, "the back end has version 3; this library requires 2");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "device/device.h"
 #include "device/stand_in.h"
 #include "device/suite.h"
 
@@ -23,7 +24,7 @@ static spad_device *open_other(void) {
     spad_device *device;
     spad_device_info infos[64];
     const char *name = "host";
-    const size_t count = spad_device_list(infos, 64, NULL, NULL, NULL);
+    const size_t count = spad__device_list(infos, 64, NULL, NULL, NULL);
     const size_t kind = strcspn(device_name, ":") + 1;
     for (size_t i = 0; i < count && i < 64; i++) {
         if (strncmp(infos[i].name, device_name, kind) == 0 &&

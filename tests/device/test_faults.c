@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "device/backend.h"
 #include "device/faulty.h"
 #include "device/stand_in.h"
 #include "device/suite.h"
@@ -142,7 +143,7 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
 
 static const spad_backend *backend_under_test(void) {
     const spad_backend *backend = NULL;
-    for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
+    for (size_t i = 0; (backend = spad__backend_get(i)) != NULL; i++) {
         if (strncmp(device_name, backend->name, strlen(backend->name)) == 0) return backend;
     }
     return NULL;

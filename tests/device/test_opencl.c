@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "device/backend.h"
+#include "device/device.h"
 #include "device/stand_in.h"
 #include "spad/device.h"
 #include "support/support.h"
@@ -125,7 +126,7 @@ static void a_list_without_devices_has_the_reason(void **state) {
         spad_device_info info;
         set_devices(cases[i].platforms, (const uint32_t[]){0});
         fake.fail_at(cases[i].fail_at);
-        spad_device_list(&info, 1, NULL, note_reason, &why);
+        spad__device_list(&info, 1, NULL, note_reason, &why);
         assert_int_equal(why.code, cases[i].code);
         assert_string_equal(why.message, cases[i].message);
     }

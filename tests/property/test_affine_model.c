@@ -7,6 +7,7 @@
  * values that only the data decides.
  */
 #include "base/error.h"
+#include "kernel/evaluate.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -116,7 +117,7 @@ static int64_t value_at(const char *expression, int n, int64_t i, int64_t j) {
     spad_kernel *kernel = kernel_of(expression, n);
     const int64_t values[] = {i, j};
     assert_non_null(kernel);
-    const int64_t value = spad_kernel_evaluate(kernel, expression_of(kernel), values);
+    const int64_t value = spad__kernel_evaluate(kernel, expression_of(kernel), values);
     spad_kernel_destroy(kernel);
     return value;
 }

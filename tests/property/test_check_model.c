@@ -6,6 +6,7 @@
  * says what is touched, the model says what is wrong.
  */
 #include "base/error.h"
+#include "kernel/kernel.h"
 #include "support/places.h"
 #include "support/support.h"
 
@@ -258,7 +259,7 @@ static void add_found(model *m, int code, int64_t statement, int64_t other) {
 }
 
 static void read_text(model *m) {
-    for (size_t i = 0; i < spad_kernel_access_count(m->kernel); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(m->kernel); i++) {
         const spad_kernel_access *access = spad_kernel_get_access(m->kernel, i);
         const int64_t home = tensor_of(m, access->tensor)->home;
         if ((access->kind & SPAD_ACCESS_WRITE) != 0) {

@@ -181,7 +181,7 @@ static void changes_make_it_fit(void **state) {
         if (spad_layout_fits(layout)) assert_int_equal(spad_fit_count(fit), 0);
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_fit_write_text(fit, layout, &text.sink, &error), &error);
+        assert_ok(spad_fit_write(fit, layout, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
         for (size_t c = 0; c < spad_fit_count(fit); c++) {
             const spad_fit_change *change = spad_fit_get(fit, c);
             kinds[change->kind]++;
@@ -190,7 +190,7 @@ static void changes_make_it_fit(void **state) {
             check_change(&m, change, text.bytes);
         }
         test_text_clear(&text);
-        assert_ok(spad_fit_write_json(fit, layout, &text.sink, &error), &error);
+        assert_ok(spad_fit_write(fit, layout, SPAD_FORMAT_JSON, &text.sink, &error), &error);
         test_text_free(&text);
         spad_fit_destroy(fit);
         spad_layout_destroy(layout);

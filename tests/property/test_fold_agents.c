@@ -2,6 +2,7 @@
  * Folding of kernels with agents: random pipelines are written without loops, as a trace records
  * them, and folded. Both kernels are walked side by side: the same statements of the same agents,
  * on the same bytes, and the verdicts are the same, also where one statement is missing. */
+#include "spad/experimental/kernel_rows.h"
 #include "support/kernels.h"
 #include "support/support.h"
 

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/graph.h"
+#include "plan/graph/graph.h"
+#include "spad/experimental/graph.h"
 #include "support/support.h"
 
 enum { OPS = 7, TENSORS = 9 };
@@ -151,7 +152,7 @@ static void check_result(oracle *o, const spad_graph *graph, const spad_graph_re
     for (int k = 0; k < o->ops; k++) o->order[k] = (int)r->order[k];
     assert_true(obeys(o));
     assert_int_equal(r->peak, peak_of(o));
-    assert_ok(spad_graph_get_peak(&peak, graph, r->order, r->count, &error), &error);
+    assert_ok(spad__graph_get_peak(&peak, graph, r->order, r->count, &error), &error);
     assert_int_equal(peak, r->peak);
     assert_true(r->bound <= o->lowest && o->lowest <= r->peak && r->peak <= r->before);
     assert_true((r->verdict == SPAD_PLAN_OPTIMAL) == (r->bound == r->peak));

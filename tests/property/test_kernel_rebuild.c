@@ -5,6 +5,7 @@
  * text with the same values gives: the same text, the same bounds of expressions, or both refused.
  * Arguments: how many random kernels, and the first seed.
  */
+#include "kernel/kernel.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -62,8 +63,8 @@ static void assert_same_kernel(const spad_kernel *a, const spad_kernel *b) {
             assert_same_expr(a, s->comparisons[k].left, b, t->comparisons[k].left);
         }
     }
-    assert_int_equal(spad_kernel_access_count(a), spad_kernel_access_count(b));
-    for (size_t i = 0; i < spad_kernel_access_count(a); i++) {
+    assert_int_equal(spad__kernel_access_count(a), spad__kernel_access_count(b));
+    for (size_t i = 0; i < spad__kernel_access_count(a); i++) {
         const spad_kernel_access *x = spad_kernel_get_access(a, i);
         const spad_kernel_access *y = spad_kernel_get_access(b, i);
         assert_int_equal(x->index_count, y->index_count);
@@ -90,7 +91,7 @@ static void assert_same_locations(const spad_kernel *a, const spad_kernel *b) {
         const spad_location y = spad_kernel_get_statement(b, i)->location;
         assert_memory_equal(&x, &y, sizeof x);
     }
-    for (size_t i = 0; i < spad_kernel_access_count(a); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(a); i++) {
         const spad_location x = spad_kernel_get_access(a, i)->location;
         const spad_location y = spad_kernel_get_access(b, i)->location;
         assert_memory_equal(&x, &y, sizeof x);

@@ -673,7 +673,7 @@ static spad_plan *read_back(instance *in, int64_t capacity) {
     if (in->o.space != NULL) assert_ok(spad_plan_set_space(plan, &in->limited, &error), &error);
     put(&p, "%s", HEADER);
     for (int i = 0; i < in->o.count; i++) put_row(&p, in, i);
-    const spad_status status = spad_plan_read_csv(plan, p.text, p.used, "p.csv", &error);
+    const spad_status status = spad_plan_read_csv(plan, p.text, p.used, "p.csv", NULL, &error);
     if (status == SPAD_OK) {
         if (in->o.space == NULL) assert_ok(spad_plan_set_capacity(plan, capacity, &error), &error);
         return plan;

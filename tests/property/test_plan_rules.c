@@ -163,7 +163,7 @@ static bool compare_alone(subject *s) {
     rule_problem_write(&text, &s->p, 1);
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     if (s->p.in_space) assert_ok(spad_plan_set_space(plan, &s->p.space, &error), &error);
-    spad_status status = spad_plan_read_csv(plan, text.bytes, text.used, "p.csv", &error);
+    spad_status status = spad_plan_read_csv(plan, text.bytes, text.used, "p.csv", NULL, &error);
     if (status == SPAD_OK) status = spad_plan_solve(&first, plan, &one_node, &error);
     const bool taken = is_taken(status, &error, text.bytes);
     if (taken) {
@@ -307,7 +307,7 @@ static void pairs_that_cannot_be_combined_are_refused(void **state) {
         assert_non_null(rule_obstacle(cases[k].a, cases[k].b));
         assert_ok(spad_plan_create(&plan, NULL, &error), &error);
         spad_status status =
-            spad_plan_read_csv(plan, cases[k].csv, strlen(cases[k].csv), "c.csv", &error);
+            spad_plan_read_csv(plan, cases[k].csv, strlen(cases[k].csv), "c.csv", NULL, &error);
         if (cases[k].b == RULE_REUSE)
             status = spad_plan_solve_soft(&r, plan, &constraints, NULL, &error);
         assert_true(status == SPAD_ERR_ARGUMENT || status == SPAD_ERR_SYNTAX);

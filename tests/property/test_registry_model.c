@@ -2,6 +2,7 @@
  * The registry against a plain restatement of its rules: fixed arrays, linear
  * searches, recursion, nothing cached. Random sequences of operations, every
  * answer compared. */
+#include "spad/experimental/registry_parts.h"
 #include "support/support.h"
 
 #include <stdio.h>

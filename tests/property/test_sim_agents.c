@@ -9,6 +9,7 @@
  */
 #include "base/error.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -361,9 +362,9 @@ static bool run(world *w) {
 static void assert_same(const program *p, const world *w, bool ends, const spad_kernel *kernel,
                         const spad_sim *sim) {
     const bool same_end = ends == (spad_sim_get_stuck(sim) == NULL);
-    bool same = same_end && (size_t)w->log_count == spad_sim_row_count(sim);
+    bool same = same_end && (size_t)w->log_count == spad__sim_row_count(sim);
     for (int i = 0; same && i < w->log_count; i++) {
-        const spad_sim_row row = spad_sim_get_row(sim, (size_t)i);
+        const spad__sim_row row = spad__sim_get_row(sim, (size_t)i);
         const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)row.statement);
         same = atoi(s->name + 2) == w->log[i].name && row.start == w->log[i].start * 1000 &&
                row.end == w->log[i].end * 1000;
@@ -419,10 +420,10 @@ static bool compare_with_skipping(const spad_kernel *kernel) {
     assert_int_equal(one.bound, two.bound);
     assert_int_equal(spad_sim_get_stuck(run_all) == NULL, spad_sim_get_stuck(skip) == NULL);
     assert_int_equal(total_waiting(run_all), total_waiting(skip));
-    const size_t rows[2] = {spad_sim_row_count(run_all), spad_sim_row_count(skip)};
+    const size_t rows[2] = {spad__sim_row_count(run_all), spad__sim_row_count(skip)};
     if (rows[0] > 0) {
-        const spad_sim_row a = spad_sim_get_row(run_all, rows[0] - 1);
-        const spad_sim_row b = spad_sim_get_row(skip, rows[1] - 1);
+        const spad__sim_row a = spad__sim_get_row(run_all, rows[0] - 1);
+        const spad__sim_row b = spad__sim_get_row(skip, rows[1] - 1);
         assert_int_equal(a.start, b.start);
         assert_int_equal(a.statement, b.statement);
         for (size_t i = 0; i < a.value_count; i++) assert_int_equal(a.values[i], b.values[i]);

@@ -12,6 +12,7 @@
  */
 #include "base/error.h"
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "sim/tune.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -262,7 +263,7 @@ static int64_t first_room(const model *m, int64_t engine, int64_t ready, int64_t
     return best;
 }
 
-static void check_row(model *m, const spad_walk_event *event, const spad_sim_row *row) {
+static void check_row(model *m, const spad_walk_event *event, const spad__sim_row *row) {
     const spad_statement *s = spad_kernel_get_statement(m->kernel, (size_t)event->statement);
     const size_t engine = (size_t)s->engine;
     const bool copies = m->target->engines[engine].bytes_per_us > 0;
@@ -304,11 +305,11 @@ static void check_kernel(const spad_kernel *kernel, const spad_sim *sim) {
     do {
         assert_int_equal(spad_walk_next(&event, walk, NULL), SPAD_OK);
         if (event->kind != SPAD_WALK_OPERATION) continue;
-        const spad_sim_row row = spad_sim_get_row(sim, at++);
+        const spad__sim_row row = spad__sim_get_row(sim, at++);
         check_row(m, event, &row);
         makespan = larger(makespan, row.end);
     } while (event->kind != SPAD_WALK_END);
-    assert_int_equal(at, spad_sim_row_count(sim));
+    assert_int_equal(at, spad__sim_row_count(sim));
     assert_int_equal(makespan, spad_sim_get_totals(sim).makespan);
     spad_walk_destroy(walk);
     for (size_t i = 0; i < m->cell_count; i++) free(m->cells[i]);
@@ -331,7 +332,7 @@ static void the_model_agrees(void **state) {
 
 /* ---- skipping ---------------------------------------------------------------------- */
 
-static int64_t total_of(const spad_sim *sim, spad_wait_kind kind) {
+static int64_t total_of(const spad_sim *sim, spad__wait_kind kind) {
     int64_t total = 0;
     for (size_t i = 0; i < sim->waits.count; i++) {
         const spad__sim_wait *w = &sim->waits.items[i];
@@ -347,16 +348,16 @@ static void assert_same_result(const spad_sim *a, const spad_sim *b, size_t engi
     assert_int_equal(one.operations, two.operations);
     assert_int_equal(one.unknown, two.unknown);
     for (size_t e = 0; e < engines; e++) {
-        assert_int_equal(spad_sim_get_engine(a, e).busy, spad_sim_get_engine(b, e).busy);
-        assert_int_equal(spad_sim_get_engine(a, e).operations,
-                         spad_sim_get_engine(b, e).operations);
+        assert_int_equal(spad__sim_get_engine(a, e).busy, spad__sim_get_engine(b, e).busy);
+        assert_int_equal(spad__sim_get_engine(a, e).operations,
+                         spad__sim_get_engine(b, e).operations);
     }
-    for (int kind = 0; kind < SPAD_WAIT_KINDS; kind++) {
-        assert_int_equal(total_of(a, (spad_wait_kind)kind), total_of(b, (spad_wait_kind)kind));
+    for (int kind = 0; kind < SPAD__WAIT_KINDS; kind++) {
+        assert_int_equal(total_of(a, (spad__wait_kind)kind), total_of(b, (spad__wait_kind)kind));
     }
-    const size_t rows = spad_sim_row_count(a);
-    const spad_sim_row last = spad_sim_get_row(a, rows - 1);
-    const spad_sim_row other = spad_sim_get_row(b, spad_sim_row_count(b) - 1);
+    const size_t rows = spad__sim_row_count(a);
+    const spad__sim_row last = spad__sim_get_row(a, rows - 1);
+    const spad__sim_row other = spad__sim_get_row(b, spad__sim_row_count(b) - 1);
     assert_int_equal(last.start, other.start);
     assert_int_equal(last.statement, other.statement);
 }

@@ -8,6 +8,8 @@
  * bytes. It has no code in common with the manager. After every step the two
  * are compared in all that can be asked; a refused step must change nothing. */
 #include "alloc/stack/stack.h"
+#include "spad/experimental/stack_queries.h"
+#include "spad/experimental/trace_queries.h"
 #include "support/support.h"
 #include "trace/trace.h"
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "plan/tiers/tiers.h"
 #include "spad/experimental/spaces.h"
 #include "support/support.h"
 
@@ -55,26 +56,26 @@ typedef struct oracle {
     int memories;
     spad_tier memory[MEMORIES];
     int count;
-    spad_tier_buffer buffer[BUFFERS];
+    spad__tier_buffer buffer[BUFFERS];
     int64_t uses[BUFFERS][USES];
     int where[BUFFERS][PHASES];
     int64_t least; /* -1: nothing fits */
 } oracle;
 
-static int64_t move(const oracle *o, const spad_tier_buffer *b, int from, int to) {
+static int64_t move(const oracle *o, const spad__tier_buffer *b, int from, int to) {
     if (from == to || (b->constant && (int)b->home == to)) return 0;
     return b->size * (o->memory[from].cost + o->memory[to].cost);
 }
 
 static int64_t cost_of(const oracle *o, int i, const int *where) {
-    const spad_tier_buffer *b = &o->buffer[i];
+    const spad__tier_buffer *b = &o->buffer[i];
     const int last = 2 * (int)b->use_count - 2;
     int64_t cost = 0;
     for (int k = 0; k <= last; k++) {
         if (k % 2 == 0) cost += b->size * o->memory[where[k]].cost;
         if (k > 0) cost += move(o, b, where[k - 1], where[k]);
     }
-    if (b->home != SPAD_NO_MEMORY) cost += move(o, b, (int)b->home, where[0]);
+    if (b->home != SPAD__NO_MEMORY) cost += move(o, b, (int)b->home, where[0]);
     if (b->kept) cost += move(o, b, where[last], (int)b->home);
     return cost;
 }
@@ -82,7 +83,7 @@ static int64_t cost_of(const oracle *o, int i, const int *where) {
 static int list_stays(const oracle *o, int memory, stay *out) {
     int count = 0;
     for (int i = 0; i < o->count; i++) {
-        const spad_tier_buffer *b = &o->buffer[i];
+        const spad__tier_buffer *b = &o->buffer[i];
         const int last = 2 * (int)b->use_count - 2;
         for (int k = 0; k <= last; k++) {
             const int lower = (int)b->uses[k / 2] + k % 2;
@@ -107,7 +108,7 @@ static bool share(const oracle *o, const stay *a, const stay *b) {
 /* Can the stays from number k on be placed? */
 static bool place_stays(const oracle *o, stay *stays, int count, int k, int64_t capacity) {
     if (k == count) return true;
-    const spad_tier_buffer *b = &o->buffer[stays[k].buffer];
+    const spad__tier_buffer *b = &o->buffer[stays[k].buffer];
     if (stays[k].lower == stays[k].upper) /* no time needs no room */
         return place_stays(o, stays, count, k + 1, capacity);
     for (int64_t at = 0; at + b->size <= capacity; at += b->alignment) {
@@ -150,7 +151,7 @@ static void try_memories(oracle *o, int i, int k, int64_t cost) {
 
 /* ---- random problems --------------------------------------------------------------- */
 
-static void random_tiers(spad__random *random, oracle *o, spad_tiers *tiers) {
+static void random_tiers(spad__random *random, oracle *o, spad__tiers *tiers) {
     spad_error error;
     o->memories = (int)spad__random_in(random, 1, MEMORIES);
     for (int m = 0; m < o->memories; m++) {
@@ -158,13 +159,13 @@ static void random_tiers(spad__random *random, oracle *o, spad_tiers *tiers) {
         o->memory[m] =
             (spad_tier){.capacity = open ? SPAD_UNBOUNDED : spad__random_in(random, 2, 9),
                         .cost = m + spad__random_in(random, 0, 2)};
-        assert_ok(spad_tiers_add_memory(NULL, tiers, &o->memory[m], &error), &error);
+        assert_ok(spad__tiers_add_memory(NULL, tiers, &o->memory[m], &error), &error);
     }
     const int most = o->memories == MEMORIES ? BUFFERS - 1 : BUFFERS;
     o->count = (int)spad__random_in(random, 1, most);
     for (int i = 0; i < o->count; i++) {
-        spad_tier_buffer *b = &o->buffer[i];
-        *b = (spad_tier_buffer){.size = spad__random_in(random, 0, 5), .home = SPAD_NO_MEMORY};
+        spad__tier_buffer *b = &o->buffer[i];
+        *b = (spad__tier_buffer){.size = spad__random_in(random, 0, 5), .home = SPAD__NO_MEMORY};
         b->alignment = spad__random_below(random, 4) == 0 ? 2 : 1;
         b->uses = o->uses[i];
         const int limit = o->memories == MEMORIES ? USES - 1 : USES;
@@ -179,7 +180,7 @@ static void random_tiers(spad__random *random, oracle *o, spad_tiers *tiers) {
         b->kept = spad__random_below(random, 2) == 0;
     }
     for (int i = 0; i < o->count; i++)
-        assert_ok(spad_tiers_add(NULL, tiers, &o->buffer[i], &error), &error);
+        assert_ok(spad__tiers_add(NULL, tiers, &o->buffer[i], &error), &error);
 }
 
 /* ---- the comparison ---------------------------------------------------------------- */
@@ -189,7 +190,7 @@ static void check_result(oracle *o, const spad_tiers_result *r) {
     size_t at = 0;
     int64_t cost = 0;
     for (int i = 0; i < o->count; i++) {
-        const spad_tier_buffer *b = &o->buffer[i];
+        const spad__tier_buffer *b = &o->buffer[i];
         const int last = 2 * (int)b->use_count - 2;
         size_t mine = at;
         while (at < r->stay_count && r->stays[at].buffer == (size_t)i) at++;
@@ -271,7 +272,7 @@ static wording random_wording(const oracle *o, spad__random *random) {
     return w;
 }
 
-static bool has_bare_uses(const spad_tier_buffer *b) {
+static bool has_bare_uses(const spad__tier_buffer *b) {
     return b->use_count < 3;
 }
 
@@ -301,7 +302,7 @@ static void count_rules(const oracle *o, const wording *w) {
     bool both[RULES][RULES] = {{0}};
     texts++;
     for (int i = 0; i < o->count; i++) {
-        const spad_tier_buffer *b = &o->buffer[i];
+        const spad__tier_buffer *b = &o->buffer[i];
         const bool all = b->memories + 1 == 1U << o->memories;
         bool has[RULES] = {[END] = w->end,
                            [EMPTY] = b->size == 0,
@@ -309,7 +310,7 @@ static void count_rules(const oracle *o, const wording *w) {
                            [CHOICE] = (b->memories & (b->memories - 1)) != 0,
                            [ANY] = all && w->bare,
                            [USES_COLUMN] = !(w->bare && has_bare_uses(b)),
-                           [HOME] = b->home != SPAD_NO_MEMORY,
+                           [HOME] = b->home != SPAD__NO_MEMORY,
                            [KEPT] = b->kept,
                            [CONSTANT] = b->constant};
         for (int m = 0; m < o->memories; m++) {
@@ -343,15 +344,15 @@ static void write_problem(const oracle *o, const wording *w, char *text, size_t 
     snprintf(text, room, "id,lower,%s,size,alignment,constant,kept,home,uses,space\n",
              w->end ? "end" : "upper");
     for (int i = 0; i < o->count; i++) {
-        const spad_tier_buffer *b = &o->buffer[i];
+        const spad__tier_buffer *b = &o->buffer[i];
         append(text, room, "b", i, ",");
         append(text, room, "", b->uses[0], ",");
         append(text, room, "", b->uses[b->use_count - 1] + !w->end, ",");
         append(text, room, "", b->size, ",");
         append(text, room, "", b->alignment, ",");
         append(text, room, "", b->constant, ",");
-        append(text, room, "", b->kept, b->home == SPAD_NO_MEMORY ? ",," : ",m");
-        if (b->home != SPAD_NO_MEMORY) append(text, room, "", (int64_t)b->home, ",");
+        append(text, room, "", b->kept, b->home == SPAD__NO_MEMORY ? ",," : ",m");
+        if (b->home != SPAD__NO_MEMORY) append(text, room, "", (int64_t)b->home, ",");
         const bool bare = w->bare && has_bare_uses(b);
         for (size_t k = 0; k < b->use_count && !bare; k++) append(text, room, " ", b->uses[k], "");
         snprintf(text + strlen(text), room - strlen(text), ",");
@@ -413,13 +414,13 @@ static void compare_text(const oracle *given, spad__random *random) {
 static void compare_one(spad__random *random, bool text, int64_t *impossible, int64_t *moved) {
     oracle o = {.least = -1};
     spad_error error;
-    spad_tiers *tiers;
+    spad__tiers *tiers;
     spad_tiers_result *r;
-    assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
+    assert_ok(spad__tiers_create(&tiers, NULL, &error), &error);
     random_tiers(random, &o, tiers);
     try_memories(&o, 0, 0, 0);
     if (text) compare_text(&o, random);
-    assert_ok(spad_tiers_solve(&r, tiers, NULL, &error), &error);
+    assert_ok(spad__tiers_solve(&r, tiers, NULL, &error), &error);
     if (o.least < 0) {
         assert_int_equal(r->verdict, SPAD_PLAN_INFEASIBLE);
         ++*impossible;
@@ -430,14 +431,14 @@ static void compare_one(spad__random *random, bool text, int64_t *impossible, in
         check_result(&o, r);
         *moved += r->moved > 0;
     }
-    spad_tiers_result_destroy(r);
+    spad__tiers_result_destroy(r);
     const spad_plan_options few = {.node_limit = 1 + (int64_t)spad__random_below(random, 4)};
-    assert_ok(spad_tiers_solve(&r, tiers, &few, &error), &error);
+    assert_ok(spad__tiers_solve(&r, tiers, &few, &error), &error);
     if (o.least >= 0) assert_true(r->bound <= o.least && o.least <= r->cost);
     if (r->verdict == SPAD_PLAN_INFEASIBLE) assert_true(o.least < 0);
     if (r->verdict <= SPAD_PLAN_FEASIBLE) check_result(&o, r);
-    spad_tiers_result_destroy(r);
-    spad_tiers_destroy(tiers);
+    spad__tiers_result_destroy(r);
+    spad__tiers_destroy(tiers);
 }
 
 static void tiers_agree_with_brute_force(void **state) {

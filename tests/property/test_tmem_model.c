@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/tmem.h"
+#include "spad/experimental/tmem.h"
 
 enum { CASES = TEST_RUNS(100000), TENSORS = 10, MOMENTS = 8 };
 

@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/random.h"
 #include "plan/search/boxes.h"
+#include "spad/experimental/stack_queries.h"
 #include "support/breaks.h"
 #include "support/packing.h"
 #include "trace/trace.h"

@@ -887,9 +887,8 @@ def test_a_pipe_is_written_in_place(tmp_path):
 def test_reports(tmp_path):
     k = recorded()
     report = k.report()
-    for path in ("a.svg", "a.html", "a.json", "a.txt", "a.pickle", "a.trace"):
+    for path in ("a.svg", "a.html", "a.json", "a.txt", "a.trace"):
         assert report.save(tmp_path / path).stat().st_size > 100
-    assert pickle.loads((tmp_path / "a.pickle").read_bytes())
     assert report.stats("sbuf")["conflicts"] == 0 and report.data
     deeper = k.reshape(rings={"x": 3}).report()
     assert "x" in spad.diff(report, deeper) and json.loads(spad.diff(report, deeper, "json"))

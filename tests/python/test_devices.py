@@ -141,19 +141,6 @@ def test_a_snapshot_is_replayed_and_planned(tmp_path):
     assert result.verdict == "optimal" and result.height == 1892 and plan.check(result) == 1892
 
 
-def test_what_we_write_we_read(tmp_path):
-    report = spad.Report("host", "ours")
-    report.add_box("a", 0, 4, 0, 64)
-    report.add_box("b", 1, 3, 64, 32)
-    report.add_box("c", 3, 5, 64, 16)
-    path = report.save(tmp_path / "ours.pickle")
-    boxes = spad.Log.load(path).report().boxes()
-    assert [(b["name"], b["byte"], b["bytes"]) for b in boxes] == [
-        ("a", 0, 64), ("b", 64, 32), ("c", 64, 16)]
-    lives = {b["name"]: (b["begin"], b["end"]) for b in boxes}
-    assert lives["b"][1] <= lives["c"][0] and lives["a"][0] < lives["b"][0]
-
-
 def test_a_history_with_holes_is_read():
     base = 0x1000
     lost = {"device_traces": [[event("alloc", base, 64, "f"), event("alloc", base, 32, "g")]]}

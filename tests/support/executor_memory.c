@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "support/executor_model.h"
 
 typedef struct piece {
@@ -238,7 +239,7 @@ void executor_find_conflicts(executor *e) {
 bool executor_is_view(const executor *e, int64_t tensor) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)tensor);
     if ((t->flags & SPAD_TENSOR_INPUT) != 0) return false;
-    for (size_t i = 0; i < spad_kernel_access_count(e->kernel); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(e->kernel); i++) {
         const spad_kernel_access *a = spad_kernel_get_access(e->kernel, i);
         if (a->tensor == tensor && (a->kind & SPAD_ACCESS_WRITE) != 0) return false;
     }
@@ -297,7 +298,7 @@ static bool is_tile_written(const executor *e, int64_t tensor, int64_t tile) {
 
 /* Is any name of the storage of a tensor used, written, or filled before the start? */
 static bool any_name(const executor *e, int64_t home, unsigned kinds, unsigned flags) {
-    for (size_t i = 0; i < spad_kernel_access_count(e->kernel); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(e->kernel); i++) {
         const spad_kernel_access *a = spad_kernel_get_access(e->kernel, i);
         if (spad_kernel_get_tensor(e->kernel, (size_t)a->tensor)->home != home) continue;
         if ((a->kind & kinds) != 0) return true;

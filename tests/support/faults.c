@@ -15,7 +15,7 @@ static void check_fault(test_reader read, const char *before, const char *after,
     const spad_status status = read(text, "file", diagnostics, &error);
     if (spad_diagnostics_count(diagnostics) != 1) {
         const spad_sink sink = spad_sink_file(stderr);
-        spad_diagnostics_write_text(diagnostics, &sink, NULL);
+        spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &sink, NULL);
         print_error("not one fault in: %s\n", wanted->text);
     }
     assert_int_equal(status, SPAD_ERR_SYNTAX);

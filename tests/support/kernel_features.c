@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/kernel_features.h"
+#include "kernel/kernel.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -204,10 +205,10 @@ static void find_features(found *f) {
     for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
         look_at_statement(f, spad_kernel_get_statement(k, i));
     }
-    for (size_t i = 0; i < spad_kernel_access_count(k); i++) {
+    for (size_t i = 0; i < spad__kernel_access_count(k); i++) {
         look_at_access(f, spad_kernel_get_access(k, i));
     }
-    for (size_t i = 0; i < spad_kernel_completion_count(k); i++) {
+    for (size_t i = 0; i < k->completions.count; i++) {
         if (spad_kernel_get_completion(k, i)->kind == SPAD_COMPLETION_DELIVER) {
             f->has[DELIVERY] = true;
         }

@@ -19,7 +19,7 @@ spad_kernel *test_parse_named(const char *text, const char *name,
         spad_kernel_parse(&kernel, text, strlen(text), name, options, faults, &error);
     if (status != SPAD_OK) {
         const spad_sink sink = spad_sink_file(stderr);
-        spad_diagnostics_write_text(faults, &sink, NULL);
+        spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &sink, NULL);
     }
     spad_diagnostics_destroy(faults);
     assert_ok(status, &error);

@@ -46,6 +46,6 @@ const char test_ring_text[] = "kernel ring on trn2\n"
                               "    dma store reads x[i] writes out[i]\n"
                               "}\n";
 
-const test_writer test_writers[TEST_WRITERS] = {
-    spad_report_write_text, spad_report_write_svg,   spad_report_write_html,
-    spad_report_write_json, spad_report_write_trace, spad_report_write_snapshot};
+const spad_format test_formats[TEST_FORMATS] = {SPAD_FORMAT_TEXT,  SPAD_FORMAT_SVG,
+                                                SPAD_FORMAT_HTML,  SPAD_FORMAT_JSON,
+                                                SPAD_FORMAT_TRACE, SPAD_FORMAT_LIGHT};

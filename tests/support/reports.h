@@ -24,8 +24,7 @@ spad_report_box test_box(const char *name, int64_t lane, int64_t lanes, int64_t 
 /* A kernel of trn2 with a ring of two. */
 extern const char test_ring_text[];
 
-typedef spad_status (*test_writer)(const spad_report *, const spad_sink *, spad_error *);
-enum { TEST_WRITERS = 6 };
-extern const test_writer test_writers[TEST_WRITERS];
+enum { TEST_FORMATS = 6 };
+extern const spad_format test_formats[TEST_FORMATS];
 
 #endif

@@ -23,7 +23,7 @@ static inline void set_up(fixture *f, const char *text) {
     assert_ok(spad_layout_create_checked(&f->layout, NULL, f->kernel, NULL, NULL, &error), &error);
     assert_ok(spad_fit_create(&f->fit, f->layout, NULL, &error), &error);
     test_text_init(&f->text);
-    assert_ok(spad_fit_write_text(f->fit, f->layout, &f->text.sink, &error), &error);
+    assert_ok(spad_fit_write(f->fit, f->layout, SPAD_FORMAT_TEXT, &f->text.sink, &error), &error);
 }
 
 static inline void tear_down(fixture *f) {

@@ -4,6 +4,7 @@
 #ifndef SPAD_TEST_SIM_FIXTURE_H
 #define SPAD_TEST_SIM_FIXTURE_H
 
+#include "sim/sim_report.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -38,7 +39,7 @@ static inline int64_t makespan(const run *r) {
 /* Start and end of a row in nanoseconds. */
 static inline void assert_row(const run *r, size_t number, const char *name, int64_t start_ns,
                               int64_t end_ns) {
-    const spad_sim_row row = spad_sim_get_row(r->sim, number);
+    const spad__sim_row row = spad__sim_get_row(r->sim, number);
     const spad_statement *s = spad_kernel_get_statement(r->kernel, (size_t)row.statement);
     assert_string_equal(s->name, name);
     assert_int_equal(row.start, start_ns * 1000);

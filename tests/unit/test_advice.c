@@ -4,6 +4,7 @@
  * test_advice_loads.c.
  */
 #include "advice_fixture.h"
+#include "spad/experimental/kernel_rows.h"
 
 /* ---- rings ------------------------------------------------------------------------- */
 
@@ -74,7 +75,7 @@ static void rings_are_as_deep_as_other_shapes_need(void **state) {
     spad_check_destroy(check);
     spad_kernel_destroy(larger);
     test_text_init(&text);
-    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_ok(spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "proved for this shape only, as before; right, too, at "));
     assert_non_null(strstr(text.bytes, ", where conditions change their outcome\n"));
     test_text_free(&text);
@@ -147,7 +148,7 @@ static void expect_text(const char *kernel_text, const spad_advice_options *opti
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_ok(spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_string_equal(text.bytes, expected);
     test_text_free(&text);
     spad_advice_destroy(advice);
@@ -359,7 +360,7 @@ static void kernels_without_a_proof_have_no_advice(void **state) {
         assert_int_equal(spad_advice_count(advice), 0);
         assert_ptr_equal(spad_advice_get_kernel(advice), kernel);
         assert_null(spad_advice_get(advice, 0));
-        assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+        assert_ok(spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
         assert_string_equal(text.bytes,
                             "no changes: the kernel is not proved, and a change keeps a proof\n");
         test_text_free(&text);
@@ -381,7 +382,7 @@ static void searches_can_be_cut(void **state) {
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_ok(spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "the search ended at a limit"));
     test_text_free(&text);
     spad_advice_destroy(advice);
@@ -470,8 +471,8 @@ static void sinks_that_fail(void **state) {
             spad_error error;
             test_text_init(&text);
             text.fail_after = room;
-            assert_int_equal(json ? spad_advice_write_json(advice, &text.sink, &error)
-                                  : spad_advice_write_text(advice, &text.sink, &error),
+            assert_int_equal(json ? spad_advice_write(advice, SPAD_FORMAT_JSON, &text.sink, &error)
+                                  : spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error),
                              SPAD_ERR_IO);
             test_text_free(&text);
         }

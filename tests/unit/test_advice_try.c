@@ -208,7 +208,7 @@ static void changes_without_a_line(void **state) {
     change.to = 2;
     assert_ok(spad__advice_try(advice, test_parse(faster), &change, &taken, &error), &error);
     test_text_init(&text);
-    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_ok(spad_advice_write(advice, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_memory_equal(text.bytes, "ring of 'x' 2 instead of 1: ", 28);
     test_text_free(&text);
     spad_advice_destroy(advice);

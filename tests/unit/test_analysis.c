@@ -52,13 +52,11 @@ static void drop(fixture *f) {
     spad_kernel_destroy(f->kernel);
 }
 
-typedef spad_status (*writer)(const spad_analysis *, const spad_sink *, spad_error *);
-
-static test_text written(const spad_analysis *analysis, writer write) {
+static test_text written(const spad_analysis *analysis, spad_format format) {
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(write(analysis, &text.sink, &error), &error);
+    assert_ok(spad_analysis_write(analysis, format, &text.sink, &error), &error);
     return text;
 }
 
@@ -92,8 +90,8 @@ static void test_parts_are_those_of_separate_calls(void **unused) {
               &error);
     test_text apart;
     test_text_init(&apart);
-    assert_ok(spad_layout_write_text(layout, &apart.sink, &error), &error);
-    test_text all = written(f.analysis, spad_analysis_write_text);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_TEXT, &apart.sink, &error), &error);
+    test_text all = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_non_null(strstr(all.bytes, apart.bytes));
     test_text_clear(&apart);
     assert_ok(spad_check_write_text(check, f.kernel, right, strlen(right), &apart.sink, &error),
@@ -130,8 +128,8 @@ static void test_parts_can_be_skipped(void **unused) {
                          (skip & 1u << SPAD_PART_SIM) == 0);
         assert_int_equal(spad_analysis_get_fit(f.analysis) != NULL, layout && fit);
         assert_true(spad_analysis_is_fine(f.analysis));
-        test_text text = written(f.analysis, spad_analysis_write_text);
-        test_text json = written(f.analysis, spad_analysis_write_json);
+        test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
+        test_text json = written(f.analysis, SPAD_FORMAT_JSON);
         assert_int_equal(strncmp(text.bytes, "rows on trn2 (N = 16):", 22), 0);
         assert_int_equal(strstr(json.bytes, "\"layout\": null") == NULL, layout);
         assert_int_equal(strstr(json.bytes, "\"engines\": null") == NULL,
@@ -166,7 +164,7 @@ static void test_shared_bytes_have_a_price(void **unused) {
         assert_int_equal(apart < shared, i == 0);
         assert_true(apart <= shared);
         spad_sim_destroy(sim);
-        test_text text = written(f.analysis, spad_analysis_write_text);
+        test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
         assert_int_equal(strstr(text.bytes, "shared bytes cost") != NULL, i == 0);
         test_text_free(&text);
         drop(&f);
@@ -252,7 +250,7 @@ static void test_faults_leave_other_parts(void **unused) {
     assert_int_equal(fault->code, SPAD_ERR_NO_FIT);
     assert_true(spad_check_get_counts(spad_analysis_get_check(f.analysis)).errors > 0);
     assert_false(spad_analysis_is_fine(f.analysis));
-    test_text text = written(f.analysis, spad_analysis_write_text);
+    test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_non_null(strstr(text.bytes, "not placed: "));
     test_text_free(&text);
     drop(&f);
@@ -263,7 +261,7 @@ static void test_faults_leave_other_parts(void **unused) {
     assert_non_null(spad_analysis_get_fault(f.analysis, SPAD_PART_SIM));
     assert_non_null(spad_analysis_get_layout(f.analysis));
     assert_false(spad_analysis_is_fine(f.analysis));
-    text = written(f.analysis, spad_analysis_write_text);
+    text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_non_null(strstr(text.bytes, "engines: not simulated: "));
     test_text_free(&text);
     drop(&f);
@@ -273,7 +271,7 @@ static void test_what_gets_stuck_is_not_fine(void **unused) {
     (void)unused;
     fixture f = analyse(stuck, (spad_analysis_options){.skip = 1u << SPAD_PART_CHECK});
     assert_false(spad_analysis_is_fine(f.analysis));
-    test_text text = written(f.analysis, spad_analysis_write_text);
+    test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_non_null(strstr(text.bytes, "\nstuck: "));
     test_text_free(&text);
     drop(&f);
@@ -352,7 +350,7 @@ static void test_faults_become_findings(void **unused) {
     assert_int_equal(finding->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_string_equal(finding->message, "4611686018427387904 mbarriers do not fit 64 bits");
     assert_int_equal(finding->line, 2);
-    test_text text = written(f.analysis, spad_analysis_write_text);
+    test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_non_null(strstr(text.bytes, "not placed: "));
     test_text_free(&text);
     drop(&f);
@@ -373,7 +371,7 @@ static void test_wasted_work_has_a_time(void **unused) {
             "simt first writes x %s\nsimt w writes x %s\nsimt r reads x writes out %s\n",
             cases[i].cost, cases[i].cost, cases[i].cost);
         fixture f = analyse(kernel, (spad_analysis_options){0});
-        test_text text = written(f.analysis, spad_analysis_write_text);
+        test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
         const char *line = strstr(text.bytes, "warning: first writes 'x'");
         assert_non_null(line);
         const char *end = strstr(line, "[SPAD-DEAD-WRITE]");
@@ -395,13 +393,13 @@ static void test_work_without_time(void **unused) {
     fixture f = analyse("kernel k on sm_90\ntensor x : shared u8 (64)\nsimt w writes x cost 0 ns\n"
                         "simt r reads x cost 0 ns\n",
                         (spad_analysis_options){0});
-    test_text text = written(f.analysis, spad_analysis_write_text);
+    test_text text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_null(strstr(text.bytes, "engines:"));
     assert_non_null(strstr(text.bytes, "k on sm_90: fits, proved"));
     test_text_free(&text);
     drop(&f);
     f = analyse(too_deep, (spad_analysis_options){0});
-    text = written(f.analysis, spad_analysis_write_text);
+    text = written(f.analysis, SPAD_FORMAT_TEXT);
     assert_memory_equal(text.bytes, "rows on trn2 (N = 16): does not fit, ", 37);
     test_text_free(&text);
     drop(&f);
@@ -449,7 +447,7 @@ static void test_report_has_all_of_it(void **unused) {
     test_text_init(&json);
     assert_ok(spad_report_create(&report, spad_kernel_get_target(f.kernel), NULL, &error), &error);
     assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
-    assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
+    assert_ok(spad_report_write(report, SPAD_FORMAT_JSON, &json.sink, &error), &error);
     assert_non_null(strstr(json.bytes, "\"rows (N = 16)\""));
     assert_non_null(strstr(json.bytes, "\"does not fit\""));
     assert_non_null(strstr(json.bytes, "live peak of sbuf: 524,288 B (512 KiB)"));
@@ -471,7 +469,7 @@ static void test_title_of_the_caller_stays(void **unused) {
     assert_ok(spad_report_create(&report, spad_kernel_get_target(f.kernel), &options, &error),
               &error);
     assert_ok(spad_report_add_analysis(report, f.analysis, &error), &error);
-    assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
+    assert_ok(spad_report_write(report, SPAD_FORMAT_JSON, &json.sink, &error), &error);
     assert_non_null(strstr(json.bytes, "\"mine\""));
     assert_null(strstr(json.bytes, "rows (N = 16)"));
     test_text_free(&json);
@@ -514,16 +512,17 @@ static void test_without_memory(void **unused) {
 
 static void test_sinks_that_fail(void **unused) {
     (void)unused;
-    static const writer writers[] = {spad_analysis_write_text, spad_analysis_write_json};
+    static const spad_format forms[] = {SPAD_FORMAT_TEXT, SPAD_FORMAT_JSON};
     fixture f = analyse(right, (spad_analysis_options){0});
     for (int w = 0; w < 2; w++) {
-        test_text whole = written(f.analysis, writers[w]);
+        test_text whole = written(f.analysis, forms[w]);
         for (size_t room = 0; room < whole.count; room += 97) {
             test_text text;
             spad_error error;
             test_text_init(&text);
             text.fail_after = room;
-            assert_int_equal(writers[w](f.analysis, &text.sink, &error), SPAD_ERR_IO);
+            assert_int_equal(spad_analysis_write(f.analysis, forms[w], &text.sink, &error),
+                             SPAD_ERR_IO);
             test_text_free(&text);
         }
         test_text_free(&whole);

@@ -2,6 +2,7 @@
  *
  * Blocks: scopes, sizes, alignment, stages, reports, the trace, and failing host memory. Every
  * error with its message. */
+#include "spad/experimental/trace_queries.h"
 #include "unit/block_fixture.h"
 
 #include <stdio.h>
@@ -382,7 +383,7 @@ static void the_report(void **state) {
     fixture f = small_kernel();
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_block_write_text(f.block, &text.sink, &f.error), &f.error);
+    assert_ok(spad_block_write(f.block, SPAD_FORMAT_TEXT, &text.sink, &f.error), &f.error);
     assert_string_equal(
         text.bytes,
         "k on sm_100: fits, 1,376 of 233,472 B of shared memory\n"
@@ -404,10 +405,11 @@ static void the_report(void **state) {
         "             2 B  local.var  v  float16 (1,), first 0x4000\n");
     test_text_clear(&text);
     text.fail_after = 100;
-    assert_int_equal(spad_block_write_text(f.block, &text.sink, &f.error), SPAD_ERR_IO);
+    assert_int_equal(spad_block_write(f.block, SPAD_FORMAT_TEXT, &text.sink, &f.error),
+                     SPAD_ERR_IO);
     text.fail_after = SIZE_MAX;
     test_text_clear(&text);
-    assert_ok(spad_block_write_json(f.block, &text.sink, &f.error), &f.error);
+    assert_ok(spad_block_write(f.block, SPAD_FORMAT_JSON, &text.sink, &f.error), &f.error);
     static const char *const parts[] = {"\"block\": \"k\"",
                                         "\"target\": \"sm_100\"",
                                         "\"fits\": true",
@@ -426,8 +428,10 @@ static void the_report(void **state) {
         assert_non_null(strstr(text.bytes, parts[i]));
     }
     bytes(&f, "late", NULL, 8);
-    assert_int_equal(spad_block_write_text(f.block, &text.sink, &f.error), SPAD_ERR_STALE);
-    assert_int_equal(spad_block_write_json(f.block, &text.sink, &f.error), SPAD_ERR_STALE);
+    assert_int_equal(spad_block_write(f.block, SPAD_FORMAT_TEXT, &text.sink, &f.error),
+                     SPAD_ERR_STALE);
+    assert_int_equal(spad_block_write(f.block, SPAD_FORMAT_JSON, &text.sink, &f.error),
+                     SPAD_ERR_STALE);
     test_text_free(&text);
     done(&f);
 }
@@ -478,9 +482,9 @@ static spad_status plan_again(spad_block *block) {
     test_text before, after;
     test_text_init(&before);
     test_text_init(&after);
-    assert_ok(spad_block_write_json(block, &before.sink, &error), &error);
+    assert_ok(spad_block_write(block, SPAD_FORMAT_JSON, &before.sink, &error), &error);
     const spad_status status = spad_block_plan(block, &error);
-    assert_ok(spad_block_write_json(block, &after.sink, &error), &error);
+    assert_ok(spad_block_write(block, SPAD_FORMAT_JSON, &after.sink, &error), &error);
     assert_string_equal(before.bytes, after.bytes);
     test_text_free(&before);
     test_text_free(&after);

@@ -207,7 +207,7 @@ static void findings_of_calls_have_no_file(void **state) {
     (void)state;
     const spad_amount shape[] = {{.value = 128}, {.value = 300000}};
     const spad_target *chip;
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_kernel *kernel;
     spad_layout *layout;
     spad_check *check;
@@ -216,12 +216,12 @@ static void findings_of_calls_have_no_file(void **state) {
     spad_kernel_tensor x = {.name = "x", .dtype = SPAD_UINT8, .dims = {2, shape}};
     spad_kernel_access reads = {.kind = SPAD_ACCESS_READ};
     assert_ok(spad_target_find_space(&x.space, chip, "sbuf", &error), &error);
-    assert_ok(spad_kernel_builder_create(&builder, "k", NULL, chip, NULL, &error), &error);
-    assert_ok(spad_kernel_builder_tensor(&reads.tensor, builder, &x, &error), &error);
-    assert_ok(spad_kernel_builder_operation(builder, "vector", "op", &error), &error);
-    assert_ok(spad_kernel_builder_access(builder, &reads, &error), &error);
-    assert_ok(spad_kernel_builder_finish(&kernel, builder, &error), &error);
-    spad_kernel_builder_destroy(builder);
+    assert_ok(spad__kernel_builder_create(&builder, "k", NULL, chip, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_tensor(&reads.tensor, builder, &x, &error), &error);
+    assert_ok(spad__kernel_builder_operation(builder, "vector", "op", &error), &error);
+    assert_ok(spad__kernel_builder_access(builder, &reads, &error), &error);
+    assert_ok(spad__kernel_builder_finish(&kernel, builder, &error), &error);
+    spad__kernel_builder_destroy(builder);
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     assert_ok(spad__check_add_layout(check, layout, &error), &error);

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
+#include "target/target.h"
 
 /* wgmma: an accumulator in registers. */
 #define MMA                                                                   \
@@ -275,28 +277,28 @@ static void a_target_has_its_fences(void **state) {
 
 static void the_builder_refuses_other_fences(void **state) {
     (void)state;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_error error;
     const spad_target *target;
     size_t fence;
     int64_t unit;
     assert_ok(spad_target_find(&target, "sm_90", &error), &error);
-    assert_int_equal(spad_target_find_fence(&fence, target, "nothing", &error), SPAD_ERR_UNKNOWN);
-    assert_ok(spad_target_find_fence(&fence, target, "wgmma", &error), &error);
-    assert_ok(spad_kernel_builder_create(&b, "k", "", target, NULL, &error), &error);
-    assert_ok(spad_kernel_builder_unit(&unit, b, "u", 1, SPAD_UNIT_SAME, true, &error), &error);
-    assert_int_equal(spad_kernel_builder_unit_fence(b, 1, fence, &error), SPAD_ERR_UNKNOWN);
-    assert_int_equal(spad_kernel_builder_unit_fence(b, -1, fence, &error), SPAD_ERR_UNKNOWN);
-    assert_int_equal(spad_kernel_builder_unit_fence(b, unit, 4, &error), SPAD_ERR_UNKNOWN);
-    assert_ok(spad_kernel_builder_unit_fence(b, unit, fence, &error), &error);
-    spad_statement s = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
+    assert_int_equal(spad__target_find_fence(&fence, target, "nothing", &error), SPAD_ERR_UNKNOWN);
+    assert_ok(spad__target_find_fence(&fence, target, "wgmma", &error), &error);
+    assert_ok(spad__kernel_builder_create(&b, "k", "", target, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_unit(&unit, b, "u", 1, SPAD_UNIT_SAME, true, &error), &error);
+    assert_int_equal(spad__kernel_builder_unit_fence(b, 1, fence, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_unit_fence(b, -1, fence, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_unit_fence(b, unit, 4, &error), SPAD_ERR_UNKNOWN);
+    assert_ok(spad__kernel_builder_unit_fence(b, unit, fence, &error), &error);
+    spad_statement s = spad__statement_of(SPAD_STATEMENT_FENCE, -1);
     s.fence = 4;
-    assert_int_equal(spad_kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);
     s.fence = -2;
-    assert_int_equal(spad_kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_statement(b, &s, &error), SPAD_ERR_UNKNOWN);
     s.fence = (int64_t)fence;
-    assert_ok(spad_kernel_builder_statement(b, &s, &error), &error);
-    spad_kernel_builder_destroy(b);
+    assert_ok(spad__kernel_builder_statement(b, &s, &error), &error);
+    spad__kernel_builder_destroy(b);
 }
 
 /* Every allocation fails once. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -381,21 +382,21 @@ static void faults_are_named(void **state) {
         if (faults[i].message != NULL) assert_string_equal(error.message, faults[i].message);
         assert_null(kernel);
     }
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_error error;
     int64_t number;
     const spad_target *target;
     assert_ok(spad_target_find(&target, "sm_90", &error), &error);
-    assert_ok(spad_kernel_builder_create(&builder, "k", NULL, target, NULL, &error), &error);
-    assert_ok(spad_kernel_builder_sync(&number, builder, SPAD_SYNC_BARRIER, "b", (spad_amounts){0},
-                                       (spad_amount){.value = 1}, &error),
+    assert_ok(spad__kernel_builder_create(&builder, "k", NULL, target, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_sync(&number, builder, SPAD_SYNC_BARRIER, "b", (spad_amounts){0},
+                                        (spad_amount){.value = 1}, &error),
               &error);
     for (int64_t n = -1; n < 2; n++) {
-        assert_int_equal(spad_kernel_builder_sync_at(builder, n, (spad_amount){0}, &error),
+        assert_int_equal(spad__kernel_builder_sync_at(builder, n, (spad_amount){0}, &error),
                          SPAD_ERR_UNKNOWN);
         assert_string_equal(error.message, "no such mbarrier");
     }
-    spad_kernel_builder_destroy(builder);
+    spad__kernel_builder_destroy(builder);
 }
 
 /* ---- the layout -------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -340,7 +341,7 @@ static void a_layout_has_a_row_for_each_instance(void **state) {
     }
     test_text page;
     test_text_init(&page);
-    assert_ok(spad_layout_write_json(layout, &page.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_JSON, &page.sink, &error), &error);
     assert_non_null(strstr(page.bytes, "\"ub[1]\""));
     test_text_free(&page);
     spad_layout_destroy(layout);
@@ -429,22 +430,22 @@ static void threads_that_cannot_be_are_refused(void **state) {
             SPAD_ERR_SYNTAX);
         assert_null(kernel);
     }
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_error error;
     const spad_target *target;
     assert_ok(spad_target_find(&target, "sm_90", &error), &error);
-    assert_ok(spad_kernel_builder_create(&builder, "k", "", target, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_create(&builder, "k", "", target, NULL, &error), &error);
     const spad_amount some = {.value = 32};
     const spad_amount none = {0};
-    assert_int_equal(spad_kernel_builder_threads(builder, none, some, &error), SPAD_ERR_ARGUMENT);
-    assert_ok(spad_kernel_builder_threads(builder, some, some, &error), &error);
-    assert_int_equal(spad_kernel_builder_threads(builder, some, some, &error), SPAD_ERR_NAME);
+    assert_int_equal(spad__kernel_builder_threads(builder, none, some, &error), SPAD_ERR_ARGUMENT);
+    assert_ok(spad__kernel_builder_threads(builder, some, some, &error), &error);
+    assert_int_equal(spad__kernel_builder_threads(builder, some, some, &error), SPAD_ERR_NAME);
     assert_string_equal(error.message, "the threads of the main program are stated twice");
-    assert_ok(spad_kernel_builder_agent(builder, "a", &error), &error);
-    assert_ok(spad_kernel_builder_threads(builder, some, some, &error), &error);
-    assert_ok(spad_kernel_builder_end(builder, &error), &error);
-    assert_int_equal(spad_kernel_builder_threads(builder, some, some, &error), SPAD_ERR_ARGUMENT);
-    spad_kernel_builder_destroy(builder);
+    assert_ok(spad__kernel_builder_agent(builder, "a", &error), &error);
+    assert_ok(spad__kernel_builder_threads(builder, some, some, &error), &error);
+    assert_ok(spad__kernel_builder_end(builder, &error), &error);
+    assert_int_equal(spad__kernel_builder_threads(builder, some, some, &error), SPAD_ERR_ARGUMENT);
+    spad__kernel_builder_destroy(builder);
 }
 
 /* The main program has the threads of a block: they are limited as those of agents, and a message

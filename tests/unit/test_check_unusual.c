@@ -687,7 +687,7 @@ static void expect_fit(const char *text, const char *expected) {
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_fit_create(&fit, layout, NULL, &error), &error);
     test_text_init(&out);
-    assert_ok(spad_fit_write_text(fit, layout, &out.sink, &error), &error);
+    assert_ok(spad_fit_write(fit, layout, SPAD_FORMAT_TEXT, &out.sink, &error), &error);
     assert_string_equal(out.bytes, expected);
     test_text_free(&out);
     spad_fit_destroy(fit);

@@ -3,6 +3,7 @@
  * The hash of a kernel: each change of a row gives another one, and two kernels have the same hash
  * exactly if they have the same text and the same locations.
  */
+#include "spad/experimental/kernel_rows.h"
 #include "support/support.h"
 
 #include <stdio.h>

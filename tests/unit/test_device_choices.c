@@ -330,7 +330,7 @@ static void a_table_may_leave_things_out(void **state) {
     spad_allocation block;
     void *view;
     char bytes[16] = {0};
-    spad_backend small = *spad_backend_get(0);
+    spad_backend small = *spad__backend_get(0);
     small.fill = NULL;
     small.host_alloc = NULL;
     small.host_free = NULL;

@@ -2,12 +2,13 @@
  *
  * Direct placement: the tables of the NKI guide, callbacks, findings, overlaps, the trace, and
  * failing host memory. */
+#include "spad/experimental/trace_queries.h"
 #include "unit/direct_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "spad/modular.h"
+#include "spad/experimental/modular.h"
 
 /* ---- the modulo scheme ------------------------------------------------------------- */
 

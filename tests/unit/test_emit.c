@@ -361,7 +361,7 @@ static void every_allocation_may_fail(void **state) {
     spad_plan *plan;
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", NULL, &error), &error);
     test_fail_each_allocation(emit_all, plan);
     spad_plan_destroy(plan);
 }
@@ -551,7 +551,7 @@ static void an_alias_of_the_stack_has_no_row(void **state) {
     assert_non_null(row_of(table, "x"));
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_CSV, &text.sink, &error), &error);
     assert_null(strstr(text.bytes, ",v,"));
     assert_non_null(strstr(text.bytes, ",x,"));
     test_text_free(&text);

@@ -122,7 +122,7 @@ static void json_is_a_list(void **state) {
     set_up(&f, "kernel k on sm_90\nparam N = 9\n"
                "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring 4\n" LOOP);
     test_text_clear(&f.text);
-    assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
+    assert_ok(spad_fit_write(f.fit, f.layout, SPAD_FORMAT_JSON, &f.text.sink, &error), &error);
     static const char first[] = "[\n  {\n    \"space\": \"shared\",\n    \"kind\": \"ring\",\n"
                                 "    \"name\": \"x\",\n    \"from\": 4,\n    \"to\": 3,\n"
                                 "    \"saved\": 60000,\n    \"wrong\": null,\n"
@@ -130,8 +130,10 @@ static void json_is_a_list(void **state) {
     assert_memory_equal(f.text.bytes, first, strlen(first));
     f.text.fail_after = 5;
     test_text_clear(&f.text);
-    assert_int_equal(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), SPAD_ERR_IO);
-    assert_int_equal(spad_fit_write_text(f.fit, f.layout, &f.text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_fit_write(f.fit, f.layout, SPAD_FORMAT_JSON, &f.text.sink, &error),
+                     SPAD_ERR_IO);
+    assert_int_equal(spad_fit_write(f.fit, f.layout, SPAD_FORMAT_TEXT, &f.text.sink, &error),
+                     SPAD_ERR_IO);
     const spad_fit_options negative = {.timeout_ns = -5};
     spad_fit *none;
     assert_int_equal(spad_fit_create(&none, f.layout, &negative, &error), SPAD_ERR_ARGUMENT);
@@ -163,7 +165,7 @@ static void several_changes_where_one_is_not_enough(void **state) {
     set_up(&f, TOO_MUCH);
     test_text_clear(&f.text);
     spad_error error;
-    assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
+    assert_ok(spad_fit_write(f.fit, f.layout, SPAD_FORMAT_JSON, &f.text.sink, &error), &error);
     assert_non_null(strstr(f.text.bytes, "\"kind\": \"spills\",\n    \"name\": \"'y'\",\n"
                                          "    \"with\": \"--ring x=1\",\n"));
     tear_down(&f);

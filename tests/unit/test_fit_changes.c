@@ -18,7 +18,7 @@ static void expect(const char *kernel_text, const char *expected) {
     test_text_init(&text);
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
     assert_ok(spad_fit_create(&fit, layout, NULL, &error), &error);
-    assert_ok(spad_fit_write_text(fit, layout, &text.sink, &error), &error);
+    assert_ok(spad_fit_write(fit, layout, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_string_equal(text.bytes, expected);
     test_text_free(&text);
     spad_fit_destroy(fit);

@@ -404,7 +404,7 @@ static void json_names_what_is_wrong(void **state) {
     set_up(&f, "kernel k on sm_90\nparam N = 6\ntensor x : shared u8 [N] (60000) ring 6\n"
                "for i in 0..N { simt l writes x[i] }\nfor i in 0..N { simt e reads x[i] }\n");
     test_text_clear(&f.text);
-    assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
+    assert_ok(spad_fit_write(f.fit, f.layout, SPAD_FORMAT_JSON, &f.text.sink, &error), &error);
     assert_non_null(strstr(f.text.bytes,
                            "\"kind\": \"ring\",\n    \"name\": \"x\",\n    \"from\": 6,\n"
                            "    \"to\": 3,\n    \"saved\": 180000,\n"

@@ -4,6 +4,7 @@
  * takes no longer than apart, a layout by hand is never beaten by less than itself, and every one
  * is right.
  */
+#include "spad/experimental/kernel_rows.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -197,7 +198,7 @@ static void costs_must_be_known(void **state) {
     assert_int_equal(spad_frontier_get_totals(f).simulated.unit, SPAD_TIME_STEPS);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_ok(spad_frontier_write(f, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "steps, not time"));
     test_text_free(&text);
     spad_frontier_destroy(f);
@@ -273,10 +274,10 @@ static void what_does_not_fit_has_no_point(void **state) {
     assert_null(spad_frontier_choose(f, SPAD_FOR_TIME));
     assert_int_equal(spad_frontier_get_totals(f).written, SPAD_UNBOUNDED);
     test_text_init(&text);
-    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_ok(spad_frontier_write(f, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "nothing fits"));
     test_text_clear(&text);
-    assert_ok(spad_frontier_write_json(f, &text.sink, &error), &error);
+    assert_ok(spad_frontier_write(f, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"written_ps\": null"));
     test_text_free(&text);
     spad_frontier_destroy(f);
@@ -354,7 +355,7 @@ static void calls_can_be_ended(void **state) {
     assert_true(spad_frontier_get_totals(f).cut && spad_frontier_point_count(f) > 0);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_ok(spad_frontier_write(f, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "cut by the time limit"));
     test_text_free(&text);
     spad_frontier_destroy(f);
@@ -364,7 +365,7 @@ static void calls_can_be_ended(void **state) {
     assert_ok(spad_frontier_create(&f, k, &short_time, &error), &error);
     assert_true(spad_frontier_get_totals(f).cut && spad_frontier_point_count(f) == 0);
     test_text_init(&text);
-    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_ok(spad_frontier_write(f, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "no layout that fits was found in time"));
     test_text_free(&text);
     spad_frontier_destroy(f);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/graph.h"
+#include "plan/graph/graph.h"
+#include "spad/experimental/graph.h"
 #include "support/support.h"
 
 static spad_graph *new_graph(size_t operations) {
@@ -43,15 +44,15 @@ static void orders_are_checked(void **state) {
     const size_t beyond[] = {0, 1, 3};
     const size_t early[] = {1, 0, 2};
     const size_t before[] = {0, 2, 1};
-    assert_ok(spad_graph_get_peak(&peak, graph, good, 3, &e), &e);
+    assert_ok(spad__graph_get_peak(&peak, graph, good, 3, &e), &e);
     assert_int_equal(peak, 8);
-    refused(spad_graph_get_peak(&peak, graph, good, 2, &e), SPAD_ERR_ARGUMENT, &e,
+    refused(spad__graph_get_peak(&peak, graph, good, 2, &e), SPAD_ERR_ARGUMENT, &e,
             "2 numbers are not an order of all 3 operations");
-    assert_int_equal(spad_graph_get_peak(&peak, graph, twice, 3, &e), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_graph_get_peak(&peak, graph, beyond, 3, &e), SPAD_ERR_ARGUMENT);
-    refused(spad_graph_get_peak(&peak, graph, early, 3, &e), SPAD_ERR_ARGUMENT, &e,
+    assert_int_equal(spad__graph_get_peak(&peak, graph, twice, 3, &e), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad__graph_get_peak(&peak, graph, beyond, 3, &e), SPAD_ERR_ARGUMENT);
+    refused(spad__graph_get_peak(&peak, graph, early, 3, &e), SPAD_ERR_ARGUMENT, &e,
             "operation 1 comes before operation 0, which it depends on");
-    refused(spad_graph_get_peak(&peak, graph, before, 3, &e), SPAD_ERR_ARGUMENT, &e,
+    refused(spad__graph_get_peak(&peak, graph, before, 3, &e), SPAD_ERR_ARGUMENT, &e,
             "operation 2 comes before operation 1, which it depends on");
     spad_plan *plan;
     assert_ok(spad_plan_create(&plan, NULL, &e), &e);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
+#include "kernel/kernel_builder.h"
+#include "layout/occupancy.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -59,14 +62,14 @@ static void words_are_written_as_they_were_read(void **state) {
     test_text_init(&out);
     assert_ok(spad_kernel_write_text(kernel, &out.sink, &error), &error);
     assert_string_equal(out.bytes, text);
-    assert_int_equal(spad_kernel_get_cluster(kernel), 2);
+    assert_int_equal(spad__kernel_get_cluster(kernel), 2);
     assert_int_equal(spad_kernel_get_tensor(kernel, 1)->slots, 2);
     assert_true(spad_kernel_get_sync(kernel, 0)->each_block);
     assert_false(spad_kernel_get_sync(kernel, 1)->each_block);
     test_text_free(&out);
     spad_kernel_destroy(kernel);
     kernel = test_parse("kernel k on sm_90\n");
-    assert_int_equal(spad_kernel_get_cluster(kernel), 1);
+    assert_int_equal(spad__kernel_get_cluster(kernel), 1);
     spad_kernel_destroy(kernel);
 }
 
@@ -122,13 +125,13 @@ static void what_makes_no_sense_is_refused(void **state) {
         assert_int_not_equal(status, SPAD_OK);
         assert_non_null(strstr(error.message, cases[i].message));
     }
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     const spad_target *target;
     spad_error error;
     assert_ok(spad_target_find(&target, "sm_90", &error), &error);
-    assert_ok(spad_kernel_builder_create(&builder, "k", "", target, NULL, &error), &error);
-    assert_int_equal(spad_kernel_builder_each_block(builder, &error), SPAD_ERR_ARGUMENT);
-    spad_kernel_builder_destroy(builder);
+    assert_ok(spad__kernel_builder_create(&builder, "k", "", target, NULL, &error), &error);
+    assert_int_equal(spad__kernel_builder_each_block(builder, &error), SPAD_ERR_ARGUMENT);
+    spad__kernel_builder_destroy(builder);
 }
 
 /* ---- the same bytes -------------------------------------------------------------------- */
@@ -401,7 +404,7 @@ static void limits_are_those_of_each_block(void **state) {
     snprintf(text, sizeof text, HEAD "%s", barriers);
     assert_int_equal(count_of(text, SPAD_FINDING_BARRIER_LIMIT), 0);
     spad_kernel *kernel = test_parse(HEAD AGENTS(""));
-    const spad_occupancy occupancy = spad_occupancy_get(kernel, NULL);
+    const spad__occupancy occupancy = spad__occupancy_get(kernel, NULL);
     assert_int_equal(occupancy.threads, 1024);
     assert_int_equal(occupancy.registers, 65536);
     spad_kernel_destroy(kernel);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bounds that change with loops around, steps, cursors, alternatives: text, calls and faults. */
+#include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/check.h"
-#include "spad/experimental/kernel_builder.h"
 #include "spad/experimental/sim.h"
 #include "spad/experimental/walk.h"
 #include "support/faults.h"
@@ -550,56 +552,56 @@ static void any_number_of_rounds_needs_a_proof_for_all(void **state) {
 
 /* ---- calls ------------------------------------------------------------------------- */
 
-static spad_expr expr(spad_kernel_builder *b, const char *text) {
+static spad_expr expr(spad__kernel_builder *b, const char *text) {
     spad_expr out;
     spad_error error;
-    assert_ok(spad_kernel_builder_expr(&out, b, text, &error), &error);
+    assert_ok(spad__kernel_builder_expr(&out, b, text, &error), &error);
     return out;
 }
 
 static void calls_make_the_same_kernel(void **state) {
     (void)state;
     const spad_target *target;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_error error;
     spad_expr unused;
     int64_t counter;
     int64_t cursor;
     assert_int_equal(spad_target_find(&target, "sm_90", NULL), SPAD_OK);
-    assert_ok(spad_kernel_builder_create(&b, "k", NULL, target, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_create(&b, "k", NULL, target, NULL, &error), &error);
     const spad_amount dim = {.value = 8};
-    assert_ok(spad_kernel_builder_sync(&counter, b, SPAD_SYNC_COUNTER, "c", (spad_amounts){1, &dim},
-                                       (spad_amount){0}, &error),
+    assert_ok(spad__kernel_builder_sync(&counter, b, SPAD_SYNC_COUNTER, "c",
+                                        (spad_amounts){1, &dim}, (spad_amount){0}, &error),
               &error);
-    assert_ok(spad_kernel_builder_cursor(&cursor, b, "s", "p", (spad_amount){.value = 2}, &error),
+    assert_ok(spad__kernel_builder_cursor(&cursor, b, "s", "p", (spad_amount){.value = 2}, &error),
               &error);
-    assert_ok(spad_kernel_builder_range(&unused, b, "i", expr(b, "0"), expr(b, "3"),
-                                        (spad_amount){.value = 1}, false, &error),
+    assert_ok(spad__kernel_builder_range(&unused, b, "i", expr(b, "0"), expr(b, "3"),
+                                         (spad_amount){.value = 1}, false, &error),
               &error);
     spad_expr j;
-    assert_ok(spad_kernel_builder_range(&j, b, "j", expr(b, "i"), expr(b, "3"),
-                                        (spad_amount){.value = -1}, false, &error),
+    assert_ok(spad__kernel_builder_range(&j, b, "j", expr(b, "i"), expr(b, "3"),
+                                         (spad_amount){.value = -1}, false, &error),
               &error);
     const spad_comparison either[] = {{j, SPAD_EQUAL, expr(b, "2"), true},
                                       {j, SPAD_EQUAL, expr(b, "0"), true}};
-    assert_ok(spad_kernel_builder_if(b, either, 2, &error), &error);
-    spad_statement signal = spad_statement_of(SPAD_STATEMENT_SIGNAL, counter);
+    assert_ok(spad__kernel_builder_if(b, either, 2, &error), &error);
+    spad_statement signal = spad__statement_of(SPAD_STATEMENT_SIGNAL, counter);
     const spad_expr index = expr(b, "j + s");
     signal.index = &index;
     signal.index_count = 1;
-    assert_ok(spad_kernel_builder_statement(b, &signal, &error), &error);
-    assert_int_equal(spad_kernel_builder_else(b, &error), SPAD_OK);
-    const spad_statement advance = spad_statement_of(SPAD_STATEMENT_ADVANCE, cursor);
-    assert_ok(spad_kernel_builder_statement(b, &advance, &error), &error);
-    assert_ok(spad_kernel_builder_end(b, &error), &error);
-    assert_int_equal(spad_kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT); /* not of a loop */
-    assert_ok(spad_kernel_builder_end(b, &error), &error);
-    assert_ok(spad_kernel_builder_end(b, &error), &error);
-    const spad_statement odd = spad_statement_of(SPAD_STATEMENT_ADVANCE, 7);
-    assert_int_equal(spad_kernel_builder_statement(b, &odd, &error), SPAD_ERR_UNKNOWN);
+    assert_ok(spad__kernel_builder_statement(b, &signal, &error), &error);
+    assert_int_equal(spad__kernel_builder_else(b, &error), SPAD_OK);
+    const spad_statement advance = spad__statement_of(SPAD_STATEMENT_ADVANCE, cursor);
+    assert_ok(spad__kernel_builder_statement(b, &advance, &error), &error);
+    assert_ok(spad__kernel_builder_end(b, &error), &error);
+    assert_int_equal(spad__kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT); /* not of a loop */
+    assert_ok(spad__kernel_builder_end(b, &error), &error);
+    assert_ok(spad__kernel_builder_end(b, &error), &error);
+    const spad_statement odd = spad__statement_of(SPAD_STATEMENT_ADVANCE, 7);
+    assert_int_equal(spad__kernel_builder_statement(b, &odd, &error), SPAD_ERR_UNKNOWN);
     spad_kernel *k;
-    assert_ok(spad_kernel_builder_finish(&k, b, &error), &error);
-    spad_kernel_builder_destroy(b);
+    assert_ok(spad__kernel_builder_finish(&k, b, &error), &error);
+    spad__kernel_builder_destroy(b);
     test_text text;
     test_text_init(&text);
     assert_int_equal(spad_kernel_write_text(k, &text.sink, NULL), SPAD_OK);
@@ -646,7 +648,7 @@ static void an_assumption_is_kept_and_said(void **state) {
     assert_ok(spad_kernel_write_text(kernel, &out.sink, &error), &error);
     assert_string_equal(out.bytes, text);
     test_text_free(&out);
-    assert_string_equal(spad_kernel_get_assumption(kernel), "the loop in line 7 has 3 rounds");
+    assert_string_equal(spad__kernel_get_assumption(kernel), "the loop in line 7 has 3 rounds");
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
     assert_true(strncmp(spad_check_get_reason(check),
@@ -684,16 +686,16 @@ static void uncounted_work_is_kept_and_said(void **state) {
     assert_ok(spad_kernel_write_text(kernel, &out.sink, &error), &error);
     assert_string_equal(out.bytes, text);
     test_text_free(&out);
-    assert_string_equal(spad_kernel_get_uncounted(kernel), "12 operations (exp, mul)");
+    assert_string_equal(spad__kernel_get_uncounted(kernel), "12 operations (exp, mul)");
     assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
     test_text_init(&out);
-    assert_ok(spad_sim_write_text(sim, &out.sink, &error), &error);
+    assert_ok(spad_sim_write(sim, SPAD_FORMAT_TEXT, &out.sink, &error), &error);
     assert_non_null(strstr(out.bytes,
                            "\nnot counted: 12 operations\n           (exp, mul);\n           the "
                            "kernel may take longer\n"));
     test_text_free(&out);
     test_text_init(&out);
-    assert_ok(spad_sim_write_json(sim, &out.sink, &error), &error);
+    assert_ok(spad_sim_write(sim, SPAD_FORMAT_JSON, &out.sink, &error), &error);
     assert_non_null(strstr(out.bytes, "\"uncounted\": \"12 operations (exp, mul)\""));
     test_text_free(&out);
     spad_sim_destroy(sim);

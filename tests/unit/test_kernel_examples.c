@@ -5,6 +5,7 @@
  * The blocks of the manual marked "spad" are kernels, too: whole ones, or statements
  * after the block that is marked "spad prelude".
  */
+#include "spad/experimental/trace_queries.h"
 #include "support/kernels.h"
 #include "support/support.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kernel/kernel_builder.h"
 #include "spad/check.h"
-#include "spad/experimental/kernel_builder.h"
 #include "spad/experimental/sim.h"
 #include "spad/experimental/walk.h"
 
@@ -121,38 +121,38 @@ static void wrong_steps_and_bytes_are_refused(void **state) {
 static void calls_refuse_them_as_well(void **state) {
     (void)state;
     spad_error error;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_expr one;
     spad_expr two;
     int64_t tensor;
     const spad_target *target;
     const spad_amount dims[] = {{.value = 128}, {.value = 64}};
     assert_ok(spad_target_find(&target, "trn2", &error), &error);
-    assert_ok(spad_kernel_builder_create(&b, "k", "", target, NULL, &error), &error);
-    assert_ok(spad_kernel_builder_number(&one, b, 1, &error), &error);
-    assert_ok(spad_kernel_builder_number(&two, b, 2, &error), &error);
-    assert_ok(spad_kernel_builder_tensor(
+    assert_ok(spad__kernel_builder_create(&b, "k", "", target, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_number(&one, b, 1, &error), &error);
+    assert_ok(spad__kernel_builder_number(&two, b, 2, &error), &error);
+    assert_ok(spad__kernel_builder_tensor(
                   &tensor, b,
                   &(spad_kernel_tensor){
                       .name = "x", .space = 0, .dtype = SPAD_BFLOAT16, .dims = {2, dims}},
                   &error),
               &error);
-    assert_ok(spad_kernel_builder_operation(b, "dma", "a", &error), &error);
+    assert_ok(spad__kernel_builder_operation(b, "dma", "a", &error), &error);
     spad_expr_range ranges[2] = {{0}, {.from = one, .step = two}};
     spad_kernel_access access = {
         .tensor = tensor, .kind = SPAD_ACCESS_READ, .range_count = 2, .ranges = ranges};
-    assert_int_equal(spad_kernel_builder_access(b, &access, &error), SPAD_ERR_SHAPE);
+    assert_int_equal(spad__kernel_builder_access(b, &access, &error), SPAD_ERR_SHAPE);
     ranges[1] = (spad_expr_range){.step = 77};
-    assert_int_equal(spad_kernel_builder_access(b, &access, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_access(b, &access, &error), SPAD_ERR_UNKNOWN);
     ranges[1] = (spad_expr_range){.step = two};
     access.kind = SPAD_ACCESS_MAY;
-    assert_int_equal(spad_kernel_builder_access(b, &access, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad__kernel_builder_access(b, &access, &error), SPAD_ERR_ARGUMENT);
     access.kind = SPAD_ACCESS_READ | SPAD_ACCESS_MAY;
     access.moves = 77;
-    assert_int_equal(spad_kernel_builder_access(b, &access, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_access(b, &access, &error), SPAD_ERR_UNKNOWN);
     access.moves = one;
-    assert_ok(spad_kernel_builder_access(b, &access, &error), &error);
-    spad_kernel_builder_destroy(b);
+    assert_ok(spad__kernel_builder_access(b, &access, &error), &error);
+    spad__kernel_builder_destroy(b);
 }
 
 /* ---- which bytes ------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Kernel text: what it means, every fault with its place, and back to text. */
+#include "kernel/evaluate.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -196,7 +197,7 @@ static void expressions_have_bounds(void **state) {
         for (int64_t i = 0; i < 10; i++) {
             for (int64_t j = 0; j < 4; j++) {
                 const int64_t values[] = {i, j};
-                const int64_t value = spad_kernel_evaluate(k, expr, values);
+                const int64_t value = spad__kernel_evaluate(k, expr, values);
                 least = value < least ? value : least;
                 most = value > most ? value : most;
             }
@@ -704,7 +705,8 @@ static void several_faults_are_found_in_one_run(void **state) {
         spad_kernel_parse(&kernel, text, strlen(text), "k.spad", NULL, diagnostics, NULL),
         SPAD_ERR_SYNTAX);
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write_text(diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &shown.sink, NULL),
+                     SPAD_OK);
     assert_string_equal(
         shown.bytes,
         "k.spad:2:25: error: expected ',' or ']' after '4', found '('\n"

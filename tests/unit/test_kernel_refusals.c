@@ -4,36 +4,37 @@
  * message of each. A refused call adds nothing: the kernel is what it would be without it. */
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
-static spad_kernel_builder *new_builder(const char *target) {
+static spad__kernel_builder *new_builder(const char *target) {
     spad_error error;
     const spad_target *chip;
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     assert_ok(spad_target_find(&chip, target, &error), &error);
-    assert_ok(spad_kernel_builder_create(&builder, "k", NULL, chip, NULL, &error), &error);
+    assert_ok(spad__kernel_builder_create(&builder, "k", NULL, chip, NULL, &error), &error);
     return builder;
 }
 
 /* The kernel as text; the builder is gone. */
-static test_text finish(spad_kernel_builder *builder) {
+static test_text finish(spad__kernel_builder *builder) {
     spad_error error;
     spad_kernel *kernel;
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_kernel_builder_finish(&kernel, builder, &error), &error);
+    assert_ok(spad__kernel_builder_finish(&kernel, builder, &error), &error);
     assert_ok(spad_kernel_write_text(kernel, &text.sink, &error), &error);
     spad_kernel_destroy(kernel);
-    spad_kernel_builder_destroy(builder);
+    spad__kernel_builder_destroy(builder);
     return text;
 }
 
-static spad_expr number(spad_kernel_builder *b, int64_t value) {
+static spad_expr number(spad__kernel_builder *b, int64_t value) {
     spad_error error;
     spad_expr expr;
-    assert_ok(spad_kernel_builder_number(&expr, b, value, &error), &error);
+    assert_ok(spad__kernel_builder_number(&expr, b, value, &error), &error);
     return expr;
 }
 
@@ -50,17 +51,17 @@ static void clauses_need_an_operation(void **state) {
     (void)state;
     static const char words[] = "there is no operation to add this to";
     spad_error error = {0};
-    spad_kernel_builder *b = new_builder("trn2");
+    spad__kernel_builder *b = new_builder("trn2");
     const spad_kernel_completion completion = {.kind = SPAD_COMPLETION_SIGNAL};
     for (int round = 0; round < 2; round++) { /* of an empty kernel, and after another statement */
-        REFUSED(spad_kernel_builder_cost(b, SPAD_COST_NS, number(b, 1), &error), SPAD_ERR_ARGUMENT,
+        REFUSED(spad__kernel_builder_cost(b, SPAD_COST_NS, number(b, 1), &error), SPAD_ERR_ARGUMENT,
                 words);
-        REFUSED(spad_kernel_builder_group(b, 0, &error), SPAD_ERR_ARGUMENT, words);
-        REFUSED(spad_kernel_builder_completion(b, &completion, &error), SPAD_ERR_ARGUMENT, words);
-        REFUSED(spad_kernel_builder_access(b, &(spad_kernel_access){0}, &error), SPAD_ERR_ARGUMENT,
+        REFUSED(spad__kernel_builder_group(b, 0, &error), SPAD_ERR_ARGUMENT, words);
+        REFUSED(spad__kernel_builder_completion(b, &completion, &error), SPAD_ERR_ARGUMENT, words);
+        REFUSED(spad__kernel_builder_access(b, &(spad_kernel_access){0}, &error), SPAD_ERR_ARGUMENT,
                 words);
-        const spad_statement fence = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
-        if (round == 0) assert_ok(spad_kernel_builder_statement(b, &fence, &error), &error);
+        const spad_statement fence = spad__statement_of(SPAD_STATEMENT_FENCE, -1);
+        if (round == 0) assert_ok(spad__kernel_builder_statement(b, &fence, &error), &error);
     }
     test_text text = finish(b);
     assert_string_equal(text.bytes, "kernel k on trn2\nfence\n");
@@ -72,25 +73,25 @@ static void clauses_that_are_wrong_are_refused(void **state) {
     spad_error error = {0};
     int64_t group;
     int64_t counter;
-    spad_kernel_builder *b = new_builder("trn2");
-    assert_ok(spad_kernel_builder_sync(&group, b, SPAD_SYNC_GROUP, "g", (spad_amounts){0},
-                                       (spad_amount){0}, &error),
+    spad__kernel_builder *b = new_builder("trn2");
+    assert_ok(spad__kernel_builder_sync(&group, b, SPAD_SYNC_GROUP, "g", (spad_amounts){0},
+                                        (spad_amount){0}, &error),
               &error);
-    assert_ok(spad_kernel_builder_sync(&counter, b, SPAD_SYNC_COUNTER, "c", (spad_amounts){0},
-                                       (spad_amount){0}, &error),
+    assert_ok(spad__kernel_builder_sync(&counter, b, SPAD_SYNC_COUNTER, "c", (spad_amounts){0},
+                                        (spad_amount){0}, &error),
               &error);
-    assert_ok(spad_kernel_builder_operation(b, "vector", "op", &error), &error);
-    REFUSED(spad_kernel_builder_cost(b, (spad_cost_kind)77, number(b, 1), &error),
+    assert_ok(spad__kernel_builder_operation(b, "vector", "op", &error), &error);
+    REFUSED(spad__kernel_builder_cost(b, (spad_cost_kind)77, number(b, 1), &error),
             SPAD_ERR_ARGUMENT, "a cost is in cycles or in ns");
-    REFUSED(spad_kernel_builder_cost(b, SPAD_COST_NS, 12345, &error), SPAD_ERR_UNKNOWN,
+    REFUSED(spad__kernel_builder_cost(b, SPAD_COST_NS, 12345, &error), SPAD_ERR_UNKNOWN,
             "expression");
-    REFUSED(spad_kernel_builder_group(b, group, &error), SPAD_ERR_ARGUMENT,
+    REFUSED(spad__kernel_builder_group(b, group, &error), SPAD_ERR_ARGUMENT,
             "only an operation on a unit belongs to a group; declare one for engine 'vector'");
     spad_kernel_completion completion = {.kind = (spad_completion_kind)77, .object = counter};
-    REFUSED(spad_kernel_builder_completion(b, &completion, &error), SPAD_ERR_ARGUMENT,
+    REFUSED(spad__kernel_builder_completion(b, &completion, &error), SPAD_ERR_ARGUMENT,
             "no such kind of completion");
     completion.kind = SPAD_COMPLETION_ARRIVE; /* at a counter */
-    assert_int_not_equal(spad_kernel_builder_completion(b, &completion, &error), SPAD_OK);
+    assert_int_not_equal(spad__kernel_builder_completion(b, &completion, &error), SPAD_OK);
     test_text text = finish(b);
     assert_non_null(strstr(text.bytes, "\nvector op\n"));
     test_text_free(&text);
@@ -113,7 +114,7 @@ static void regions_lie_in_their_space(void **state) {
         {1, 0, INT64_MAX, SPAD_STACK_EXACT, SPAD_ERR_BOUNDS},
     };
     spad_error error = {0};
-    spad_kernel_builder *b = new_builder("trn2");
+    spad__kernel_builder *b = new_builder("trn2");
     const spad_target *target;
     size_t sbuf;
     assert_ok(spad_target_find(&target, "trn2", &error), &error);
@@ -122,8 +123,8 @@ static void regions_lie_in_their_space(void **state) {
         const spad_amount lower = {.value = cases[i].lower};
         const spad_amount upper = {.value = cases[i].upper};
         assert_int_equal(
-            spad_kernel_builder_region(b, cases[i].space == 1 ? sbuf : cases[i].space, lower, upper,
-                                       (spad_stack_behaviour)cases[i].behaviour, &error),
+            spad__kernel_builder_region(b, cases[i].space == 1 ? sbuf : cases[i].space, lower,
+                                        upper, (spad_stack_behaviour)cases[i].behaviour, &error),
             cases[i].status);
     }
     test_text text = finish(b);
@@ -135,19 +136,19 @@ static void an_else_follows_its_if(void **state) {
     (void)state;
     spad_error error = {0};
     spad_expr i;
-    spad_kernel_builder *b = new_builder("trn2");
-    REFUSED(spad_kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
-    assert_ok(spad_kernel_builder_for(&i, b, "i", (spad_amount){0}, (spad_amount){.value = 4},
-                                      false, &error),
+    spad__kernel_builder *b = new_builder("trn2");
+    REFUSED(spad__kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
+    assert_ok(spad__kernel_builder_for(&i, b, "i", (spad_amount){0}, (spad_amount){.value = 4},
+                                       false, &error),
               &error);
-    REFUSED(spad_kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
+    REFUSED(spad__kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
     const spad_comparison less = {.left = i, .right = number(b, 2), .relation = SPAD_LESS};
-    assert_ok(spad_kernel_builder_if(b, &less, 1, &error), &error);
-    assert_ok(spad_kernel_builder_else(b, &error), &error);
-    REFUSED(spad_kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
-    assert_ok(spad_kernel_builder_end(b, &error), &error);
-    assert_ok(spad_kernel_builder_end(b, &error), &error);
-    assert_int_not_equal(spad_kernel_builder_end(b, &error), SPAD_OK);
+    assert_ok(spad__kernel_builder_if(b, &less, 1, &error), &error);
+    assert_ok(spad__kernel_builder_else(b, &error), &error);
+    REFUSED(spad__kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT, "an else without its if");
+    assert_ok(spad__kernel_builder_end(b, &error), &error);
+    assert_ok(spad__kernel_builder_end(b, &error), &error);
+    assert_int_not_equal(spad__kernel_builder_end(b, &error), SPAD_OK);
     test_text text = finish(b);
     assert_non_null(strstr(text.bytes, "if i < 2 {"));
     test_text_free(&text);
@@ -160,12 +161,13 @@ static void names_are_words(void **state) {
     longest[64] = '\0';
     const char *const wrong[] = {NULL, "", "9x", "-x", "a b", "a:", longest};
     spad_error error = {0};
-    spad_kernel_builder *b = new_builder("trn2");
+    spad__kernel_builder *b = new_builder("trn2");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         spad_expr expr;
         const spad_amount one = {.value = 1};
-        assert_int_equal(spad_kernel_builder_param(&expr, b, wrong[i], one, &error), SPAD_ERR_NAME);
-        assert_int_equal(spad_kernel_builder_scope(b, wrong[i], one, &error), SPAD_ERR_NAME);
+        assert_int_equal(spad__kernel_builder_param(&expr, b, wrong[i], one, &error),
+                         SPAD_ERR_NAME);
+        assert_int_equal(spad__kernel_builder_scope(b, wrong[i], one, &error), SPAD_ERR_NAME);
     }
     test_text text = finish(b);
     assert_string_equal(text.bytes, "kernel k on trn2\n");
@@ -248,7 +250,7 @@ static void regions_belong_to_their_space(void **state) {
                                      "tensor b : psum f32 (128, 64) stack\n"
                                      "vector op writes a, b\nvector end reads a, b\n}\n");
     assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
-    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_CSV, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "4096"));
     assert_non_null(strstr(text.bytes, "2048"));
     test_text_free(&text);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Lines of the program that a kernel was made from: text, calls, findings. */
+#include "kernel/kernel.h"
+#include "spad/experimental/kernel_rows.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel_builder.h"
 #include "spad/check.h"
-#include "spad/experimental/kernel_builder.h"
 
 static const char text[] = "kernel k on trn2\n"
                            "source 0 \"dir/main.py\" 7\n"
@@ -40,11 +42,11 @@ static void sources_are_written_and_read(void **state) {
     assert_int_equal(one->caller, 0);
     assert_int_equal(spad_kernel_get_statement(kernel, 0)->source, 0);
     assert_int_equal(spad_kernel_get_statement(kernel, 2)->source, -1);
-    assert_int_equal(spad_kernel_find_source(kernel, 9), 2);
-    assert_int_equal(spad_kernel_find_source(kernel, 7), -1);  /* a statement without one */
-    assert_int_equal(spad_kernel_find_source(kernel, 2), -1);  /* no statement */
-    assert_int_equal(spad_kernel_find_source(kernel, 99), -1); /* after the text */
-    assert_int_equal(spad_kernel_find_source(kernel, 0), -1);
+    assert_int_equal(spad__kernel_find_source(kernel, 9), 2);
+    assert_int_equal(spad__kernel_find_source(kernel, 7), -1);  /* a statement without one */
+    assert_int_equal(spad__kernel_find_source(kernel, 2), -1);  /* no statement */
+    assert_int_equal(spad__kernel_find_source(kernel, 99), -1); /* after the text */
+    assert_int_equal(spad__kernel_find_source(kernel, 0), -1);
     spad_kernel_destroy(kernel);
 }
 
@@ -55,7 +57,7 @@ static void a_reshaped_kernel_keeps_them(void **state) {
     spad_error error;
     assert_ok(spad_kernel_reshape(&same, kernel, NULL, &error), &error);
     assert_int_equal(spad_kernel_source_count(same), 3);
-    assert_int_equal(spad_kernel_find_source(same, 9), 2);
+    assert_int_equal(spad__kernel_find_source(same, 9), 2);
     spad_kernel_destroy(same);
     spad_kernel_destroy(kernel);
 }
@@ -114,41 +116,41 @@ static spad_status build(const spad_host *host, void *context) {
     (void)context;
     const spad_kernel_options options = {.host = host};
     const spad_target *chip;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_kernel *kernel = NULL;
     int64_t source;
     spad_status status = spad_target_find(&chip, "trn2", NULL);
     if (status == SPAD_OK) {
-        status = spad_kernel_builder_create(&b, "k", "", chip, &options, NULL);
+        status = spad__kernel_builder_create(&b, "k", "", chip, &options, NULL);
     }
     if (status != SPAD_OK) return status;
-    status = spad_kernel_builder_source(&source, b, "a.py", 3, "code", -1, NULL);
-    if (status == SPAD_OK) status = spad_kernel_builder_from(b, source, NULL);
-    if (status == SPAD_OK) status = spad_kernel_builder_operation(b, "vector", "op", NULL);
-    if (status == SPAD_OK) status = spad_kernel_builder_finish(&kernel, b, NULL);
+    status = spad__kernel_builder_source(&source, b, "a.py", 3, "code", -1, NULL);
+    if (status == SPAD_OK) status = spad__kernel_builder_from(b, source, NULL);
+    if (status == SPAD_OK) status = spad__kernel_builder_operation(b, "vector", "op", NULL);
+    if (status == SPAD_OK) status = spad__kernel_builder_finish(&kernel, b, NULL);
     if (status == SPAD_OK) assert_int_equal(spad_kernel_get_statement(kernel, 0)->source, 0);
     spad_kernel_destroy(kernel);
-    spad_kernel_builder_destroy(b);
+    spad__kernel_builder_destroy(b);
     return status;
 }
 
 static void calls_make_them_too(void **state) {
     (void)state;
     const spad_target *chip;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_error error;
     int64_t source = 5;
     test_fail_each_allocation(build, NULL);
     assert_ok(spad_target_find(&chip, "trn2", &error), &error);
-    assert_ok(spad_kernel_builder_create(&b, "k", "", chip, NULL, &error), &error);
-    assert_int_equal(spad_kernel_builder_source(&source, b, NULL, 3, NULL, -1, &error),
+    assert_ok(spad__kernel_builder_create(&b, "k", "", chip, NULL, &error), &error);
+    assert_int_equal(spad__kernel_builder_source(&source, b, NULL, 3, NULL, -1, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_kernel_builder_source(&source, b, "a", -1, NULL, -1, &error),
+    assert_int_equal(spad__kernel_builder_source(&source, b, "a", -1, NULL, -1, &error),
                      SPAD_ERR_ARGUMENT);
     assert_int_equal(source, -1);
-    assert_int_equal(spad_kernel_builder_from(b, 0, &error), SPAD_ERR_UNKNOWN);
-    assert_int_equal(spad_kernel_builder_from(b, -2, &error), SPAD_ERR_UNKNOWN);
-    spad_kernel_builder_destroy(b);
+    assert_int_equal(spad__kernel_builder_from(b, 0, &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__kernel_builder_from(b, -2, &error), SPAD_ERR_UNKNOWN);
+    spad__kernel_builder_destroy(b);
 }
 
 /* An error of the program is a finding of each check, and stays with the kernel. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The walk: events in program order, places of tiles and parts of tiles, scopes,
  * agents, failures while it runs, and the trace of a run. */
+#include "spad/experimental/trace_queries.h"
 #include "support/kernels.h"
 #include "support/places.h"
 #include "support/support.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spad/launch.h"
+#include "spad/experimental/launch.h"
 
 static spad_error error;
 

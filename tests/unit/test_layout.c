@@ -172,7 +172,7 @@ static void every_slot_of_an_alias_has_a_row_in_the_table(void **state) {
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_CSV, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\nshared,b,0,0,1,1024,512,,,,3\n"
                                        "shared,b,1,0,1,1536,512,,,,3\n"));
     test_text_free(&text);
@@ -634,10 +634,10 @@ static void nothing_is_claimed_about_agents(void **state) {
         assert_int_equal(row->verdict, cases[i].verdict);
         assert_int_equal(row->agents_apart, cases[i].apart);
         assert_int_equal(row->bound, cases[i].bound);
-        assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
+        assert_ok(spad_layout_write(layout, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
         assert_non_null(strstr(text.bytes, cases[i].phrase));
         test_text_clear(&text);
-        assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+        assert_ok(spad_layout_write(layout, SPAD_FORMAT_JSON, &text.sink, &error), &error);
         assert_true((strstr(text.bytes, "agents_apart") != NULL) == cases[i].apart);
         test_text_free(&text);
         spad_layout_destroy(layout);
@@ -721,14 +721,14 @@ static void layouts_are_shown(void **state) {
     spad_error error;
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_string_equal(
         text.bytes, "space         used   live peak       bound    capacity  (bytes)\n"
                     "shared       1,088         308       1,088     232,448  fits; provably the "
                     "smallest layout\n"
                     "live peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
     test_text_clear(&text);
-    assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_TABLE, &text.sink, &error), &error);
     assert_string_equal(
         text.bytes, "shared: 1,088 of 232,448 B, fits; provably the smallest layout\n"
                     "  buffer    placed    copies      tile  padding     total        at  lines\n"
@@ -739,7 +739,7 @@ static void layouts_are_shown(void **state) {
                     "  live peak: 308 B, 28 B of it padding, at line 6 (for i); largest hole then: "
                     "231,360 B at 1,088\n");
     test_text_clear(&text);
-    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_CSV, &text.sink, &error), &error);
     assert_string_equal(text.bytes, "space,tensor,slot,lane,lanes,byte,bytes,begin,end,agent,line\n"
                                     "shared,x,0,0,1,0,100,2,4,,4\n"
                                     "shared,x,1,0,1,128,100,2,4,,4\n"
@@ -747,7 +747,7 @@ static void layouts_are_shown(void **state) {
                                     "shared,full,1,0,1,240,8,0,5,,3\n"
                                     "shared,y,0,0,1,1024,64,2,4,,5\n");
     test_text_clear(&text);
-    assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+    assert_ok(spad_layout_write(layout, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     static const char *const members[] = {"\"kernel\": \"shown\"", "\"fits\": true",
                                           "\"space\": \"shared\"", "\"verdict\": \"optimal\"",
                                           "\"used\": 1088",        "\"placed\": \"mbarrier\"",
@@ -758,10 +758,10 @@ static void layouts_are_shown(void **state) {
     }
     test_text_clear(&text);
     text.fail_after = 20;
-    assert_int_equal(spad_layout_write_text(layout, &text.sink, &error), SPAD_ERR_IO);
-    assert_int_equal(spad_layout_write_table(layout, &text.sink, &error), SPAD_ERR_IO);
-    assert_int_equal(spad_layout_write_csv(layout, &text.sink, &error), SPAD_ERR_IO);
-    assert_int_equal(spad_layout_write_json(layout, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write(layout, SPAD_FORMAT_TEXT, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write(layout, SPAD_FORMAT_TABLE, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write(layout, SPAD_FORMAT_CSV, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_layout_write(layout, SPAD_FORMAT_JSON, &text.sink, &error), SPAD_ERR_IO);
     test_text_free(&text);
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);

@@ -3,6 +3,7 @@
  * Lives in a layout that are shorter than they seem: mbarriers between `init` and `invalidate`,
  * tensors in halves of an `if` that never run, tiles of a kernel that has errors elsewhere.
  */
+#include "spad/experimental/report_parts.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -475,10 +476,12 @@ static void errors_elsewhere_do_not_keep_tiles_apart(void **state) {
             assert_int_equal(placed.row->verdict, SPAD_PLAN_FEASIBLE); /* nothing is claimed */
             test_text text;
             test_text_init(&text);
-            assert_ok(spad_layout_write_table(placed.layout, &text.sink, &error), &error);
+            assert_ok(spad_layout_write(placed.layout, SPAD_FORMAT_TABLE, &text.sink, &error),
+                      &error);
             assert_non_null(strstr(text.bytes, "fits in the order of a kernel with errors"));
             test_text_clear(&text);
-            assert_ok(spad_layout_write_json(placed.layout, &text.sink, &error), &error);
+            assert_ok(spad_layout_write(placed.layout, SPAD_FORMAT_JSON, &text.sink, &error),
+                      &error);
             assert_non_null(strstr(text.bytes, "agents_in_doubt"));
             test_text_free(&text);
             assert_int_equal(spad_check_get_verdict(placed.check), SPAD_VERDICT_WRONG);

@@ -301,7 +301,8 @@ static void check_shown(const char *text, size_t size, size_t start, size_t leng
     const spad__span span = {.start = start, .length = length};
     spad__diagnostics_add(f.diagnostics, &f.source, span, "bad");
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write_text(f.diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write(f.diagnostics, SPAD_FORMAT_TEXT, &shown.sink, NULL),
+                     SPAD_OK);
     assert_string_equal(shown.bytes, expected);
     test_text_free(&shown);
     close_text(&f);
@@ -396,7 +397,8 @@ static void faults_can_be_written_as_json(void **state) {
     open_text(&f, "x", 1);
     spad__diagnostics_add(f.diagnostics, &f.source, (spad__span){0, 1}, "say \"no\"");
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write_json(f.diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write(f.diagnostics, SPAD_FORMAT_JSON, &shown.sink, NULL),
+                     SPAD_OK);
     assert_string_equal(shown.bytes, "{\n"
                                      "  \"file\": \"t\",\n"
                                      "  \"faults\": [\n"
@@ -412,7 +414,8 @@ static void faults_can_be_written_as_json(void **state) {
     test_text_clear(&shown);
     shown.fail_after = 5;
     spad_error error;
-    assert_int_equal(spad_diagnostics_write_text(f.diagnostics, &shown.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_diagnostics_write(f.diagnostics, SPAD_FORMAT_TEXT, &shown.sink, &error),
+                     SPAD_ERR_IO);
     test_text_free(&shown);
     close_text(&f);
     char hint[64];

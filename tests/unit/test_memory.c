@@ -3,6 +3,8 @@
  * call reports it, frees what it made, and leaves what it was given as it was. Small scenarios fail
  * at each allocation, large ones at some hundred of them, evenly spaced. */
 #include "emit/emit.h"
+#include "spad/experimental/kernel_rows.h"
+#include "spad/experimental/report_parts.h"
 #include "support/files.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -132,10 +134,8 @@ static spad_status fill(spad_report *report, const input *in) {
 }
 
 static spad_status draw(const spad_host *host, const input *in) {
-    typedef spad_status writer(const spad_report *report, const spad_sink *sink, spad_error *error);
-    static writer *const writers[] = {spad_report_write_text,  spad_report_write_svg,
-                                      spad_report_write_html,  spad_report_write_json,
-                                      spad_report_write_trace, spad_report_write_snapshot};
+    static const spad_format forms[] = {SPAD_FORMAT_TEXT, SPAD_FORMAT_SVG,   SPAD_FORMAT_HTML,
+                                        SPAD_FORMAT_JSON, SPAD_FORMAT_TRACE, SPAD_FORMAT_LIGHT};
     const spad_report_options options = {.title = "t", .host = host};
     spad_report *report;
     spad_status status =
@@ -144,8 +144,8 @@ static spad_status draw(const spad_host *host, const input *in) {
     status = fill(report, in);
     test_text text;
     test_text_init(&text);
-    for (size_t i = 0; status == SPAD_OK && i < sizeof writers / sizeof writers[0]; i++) {
-        status = writers[i](report, &text.sink, NULL);
+    for (size_t i = 0; status == SPAD_OK && i < sizeof forms / sizeof forms[0]; i++) {
+        status = spad_report_write(report, forms[i], &text.sink, NULL);
         if (status == SPAD_OK) assert_true(text.count > 0);
     }
     test_text_free(&text);

@@ -4,7 +4,7 @@
  * refuses. That its rings can be declared directly is tested with direct placement. */
 #include "support/support.h"
 
-#include "spad/modular.h"
+#include "spad/experimental/modular.h"
 
 static void modular_follows_the_library(void **state) {
     (void)state;

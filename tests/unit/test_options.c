@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Option structs of callers that were compiled with older and newer headers. */
+#include "kernel/kernel_builder.h"
 #include "support/support.h"
 
 #include <stddef.h>
@@ -126,14 +127,13 @@ static void test_every_call_refuses_options_it_does_not_know(void **unused) {
     ASSERT_REFUSES(spad_kernel_options,
                    spad_kernel_reshape(&(spad_kernel *){NULL}, kernel, newer, &error));
     ASSERT_REFUSES(spad_kernel_options,
-                   spad_kernel_builder_create(&(spad_kernel_builder *){NULL}, "k", NULL, target,
-                                              newer, &error));
+                   spad__kernel_builder_create(&(spad__kernel_builder *){NULL}, "k", NULL, target,
+                                               newer, &error));
     ASSERT_REFUSES(spad_kernel_options, spad_kernel_read_ttgir(&(spad_kernel *){NULL}, NULL, "", 0,
                                                                NULL, newer, NULL, &error));
     ASSERT_REFUSES(spad_plan_options,
                    spad_plan_solve(&(spad_plan_result *){NULL}, plan, newer, &error));
-    ASSERT_REFUSES(spad_plan_csv_options,
-                   spad_plan_read_csv_with(plan, "", 0, NULL, newer, &error));
+    ASSERT_REFUSES(spad_plan_csv_options, spad_plan_read_csv(plan, "", 0, NULL, newer, &error));
     ASSERT_REFUSES(spad_stack_options, spad_stack_create(&(spad_stack *){NULL}, target, "sbuf", 0,
                                                          SPAD_STACK_TO_THE_TOP, newer, &error));
     ASSERT_REFUSES(spad_direct_options,

@@ -189,7 +189,8 @@ static spad_status kernel_and_check_json(const made *a, const made *b, spad_erro
 static spad_status layout_and_fit_text(const made *a, const made *b, spad_error *error) {
     test_text text;
     test_text_init(&text);
-    const spad_status status = spad_fit_write_text(b->fit, a->layout, &text.sink, error);
+    const spad_status status =
+        spad_fit_write(b->fit, a->layout, SPAD_FORMAT_TEXT, &text.sink, error);
     if (status != SPAD_OK) assert_int_equal(text.count, 0);
     test_text_free(&text);
     return status;
@@ -197,7 +198,8 @@ static spad_status layout_and_fit_text(const made *a, const made *b, spad_error 
 static spad_status layout_and_fit_json(const made *a, const made *b, spad_error *error) {
     test_text text;
     test_text_init(&text);
-    const spad_status status = spad_fit_write_json(b->fit, a->layout, &text.sink, error);
+    const spad_status status =
+        spad_fit_write(b->fit, a->layout, SPAD_FORMAT_JSON, &text.sink, error);
     if (status != SPAD_OK) assert_int_equal(text.count, 0);
     test_text_free(&text);
     return status;
@@ -364,8 +366,7 @@ static void the_check_of_a_text_belongs_to_no_kernel(void **state) {
 
 static void a_comparison_of_reports_that_changed_is_refused(void **state) {
     (void)state;
-    spad_status (*const writers[])(const spad_report_diff *, const spad_sink *, spad_error *) = {
-        spad_report_diff_write_text, spad_report_diff_write_json, spad_report_diff_write_html};
+    static const spad_format forms[] = {SPAD_FORMAT_TEXT, SPAD_FORMAT_JSON, SPAD_FORMAT_HTML};
     const spad_report_box box = {.name = "b",
                                  .mode = SPAD_MODE_AT,
                                  .rect = {0, 1, 0, 8},
@@ -380,12 +381,14 @@ static void a_comparison_of_reports_that_changed_is_refused(void **state) {
         test_text text;
         test_text_init(&text);
         assert_ok(spad_report_diff_create(&diff, reports[0], reports[1], NULL, &error), &error);
-        for (int w = 0; w < 3; w++) assert_ok(writers[w](diff, &text.sink, &error), &error);
+        for (int w = 0; w < 3; w++)
+            assert_ok(spad_report_diff_write(diff, forms[w], &text.sink, &error), &error);
         test_text_clear(&text);
         for (int i = 0; i < 100; i++)
             assert_ok(spad_report_add_box(reports[side], &box, &error), &error);
         for (int w = 0; w < 3; w++) {
-            assert_int_equal(writers[w](diff, &text.sink, &error), SPAD_ERR_STALE);
+            assert_int_equal(spad_report_diff_write(diff, forms[w], &text.sink, &error),
+                             SPAD_ERR_STALE);
             assert_string_equal(error.message,
                                 side == 0 ? "the first report has changed since it was compared "
                                             "(boxes: 1 then, 101 now): compare again"

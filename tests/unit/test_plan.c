@@ -573,7 +573,7 @@ static spad_status solve_everything(const spad_host *host, void *context) {
     const spad_plan_options options = {.node_limit = 200, .seed = 1};
     if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, &error);
     if (status == SPAD_OK && result->verdict > SPAD_PLAN_FEASIBLE)
-        status = spad_plan_explain(&reason, plan, result, 1, &error);
+        status = spad_plan_explain(&reason, plan, result, 1, NULL, &error);
     if (status == SPAD_OK) status = spad_plan_set_capacity(plan, 1 << 20, &error);
     if (status == SPAD_OK)
         status = spad_plan_check(NULL, plan, result->places, result->count, &error);

@@ -13,7 +13,7 @@
 static spad_plan *read_plan(const char *csv, const spad_host *host, spad_error *error) {
     spad_plan *plan;
     if (spad_plan_create(&plan, host, error) != SPAD_OK) return NULL;
-    if (spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", error) == SPAD_OK) return plan;
+    if (spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", NULL, error) == SPAD_OK) return plan;
     spad_plan_destroy(plan);
     return NULL;
 }
@@ -68,14 +68,14 @@ static void why_it_does_not_fit_names_the_set(void **state) {
     assert_ok(spad_plan_set_capacity(plan, 18, &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_int_equal(reason->live_count, 2);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(
         strstr(text.bytes, "bound     19 B (2 buffers of which no two may share bytes)"));
     assert_non_null(strstr(text.bytes, "why: 2 buffers of which no two may share bytes take 19 B, "
                                        "capacity 18 B, over by 1 B"));
-    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"proof\": \"pairs\""));
     assert_non_null(strstr(text.bytes, "\"together\""));
     spad_plan_reason_destroy(reason);
@@ -149,7 +149,7 @@ static void bad_clocks_are_refused_with_their_cell(void **state) {
         spad_error error;
         assert_ok(spad_plan_create(&plan, NULL, &error), &error);
         assert_int_equal(
-            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "x.csv", &error),
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "x.csv", NULL, &error),
             cases[i].status);
         assert_string_equal(error.message, cases[i].message);
         assert_int_equal(error.line, cases[i].line);

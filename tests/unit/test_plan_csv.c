@@ -8,7 +8,7 @@
 static spad_plan *read_text(const char *text, spad_status *status, spad_error *error) {
     spad_plan *plan;
     assert_ok(spad_plan_create(&plan, NULL, error), error);
-    *status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", error);
+    *status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, error);
     return plan;
 }
 
@@ -178,7 +178,7 @@ static void rows_begin_where_the_text_was_read(void **state) {
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     const spad_plan_buffer earlier = {.lower = 0, .upper = 9, .size = 4};
     assert_ok(spad_plan_add(NULL, plan, &earlier, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, &error), &error);
     assert_string_equal(spad_plan_get(plan, 1)->name, "x");
     spad_plan_place places[2] = {{0, 0}, {4, 0}};
     spad_plan_result mine = {
@@ -206,7 +206,7 @@ static spad_status read_under(const spad_host *host, void *context) {
     spad_error error;
     spad_status status = spad_plan_create(&plan, host, &error);
     if (status != SPAD_OK) return status;
-    status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error);
+    status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, &error);
     if (status != SPAD_OK) assert_int_equal(spad_plan_count(plan), 0);
     spad_plan_destroy(plan);
     return status;
@@ -338,7 +338,7 @@ static void every_row_that_is_wrong_is_reported(void **state) {
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     spad_plan_csv_options options = {.diagnostics = faults, .end_inclusive = &inclusive};
-    assert_int_equal(spad_plan_read_csv_with(plan, rows, strlen(rows), "in.csv", &options, &error),
+    assert_int_equal(spad_plan_read_csv(plan, rows, strlen(rows), "in.csv", &options, &error),
                      SPAD_ERR_SYNTAX);
     assert_string_equal(error.message,
                         "size 'x' is not a whole number such as 4096, 0x1000 or 4KiB");
@@ -351,19 +351,18 @@ static void every_row_that_is_wrong_is_reported(void **state) {
         assert_int_equal(spad_diagnostics_get(faults, i)->column, columns[i]);
     }
     /* without a header there are no rows to look at */
-    assert_int_equal(spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error),
+    assert_int_equal(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &options, &error),
                      SPAD_ERR_NAME);
     assert_int_equal(spad_diagnostics_count(faults), 1);
     /* no more than the collection has room for */
     char many[1024] = "lower,upper,size\n";
     for (int i = 0; i < 50; i++) strcat(many, "1,1,1\n");
-    assert_int_equal(spad_plan_read_csv_with(plan, many, strlen(many), "in.csv", &options, &error),
+    assert_int_equal(spad_plan_read_csv(plan, many, strlen(many), "in.csv", &options, &error),
                      SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_diagnostics_count(faults), SPAD_DIAGNOSTICS_MAX);
     options.end_exclusive = true;
     static const char right[] = "lower,end,size\n0,1,4\n";
-    assert_ok(spad_plan_read_csv_with(plan, right, strlen(right), "in.csv", &options, &error),
-              &error);
+    assert_ok(spad_plan_read_csv(plan, right, strlen(right), "in.csv", &options, &error), &error);
     assert_int_equal(spad_plan_get(plan, 0)->upper, 1);
     assert_false(inclusive);
     assert_int_equal(spad_diagnostics_count(faults), 0);
@@ -393,7 +392,7 @@ static spad_status collect_under(const spad_host *host, void *context) {
     status = spad_diagnostics_create(&faults, host, &error);
     if (status == SPAD_OK) {
         const spad_plan_csv_options options = {.diagnostics = faults};
-        status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
+        status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", &options, &error);
         if (status == SPAD_ERR_SYNTAX) status = SPAD_OK; /* as it should be */
         spad_diagnostics_destroy(faults);
     }
@@ -467,7 +466,7 @@ static void rules_of_the_space_blame_the_size(void **state) {
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_plan_set_space(plan, &lanes_of_banks, &error), &error);
-    assert_int_equal(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error),
+    assert_int_equal(spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, &error),
                      SPAD_ERR_NO_FIT);
     assert_string_equal(error.message, "buffer number 1 of 65 B does not fit a bank of 64 B");
     assert_int_equal(error.line, 3);
@@ -483,7 +482,7 @@ static void lanes_are_written(void **state) {
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_plan_set_space(plan, &lanes_of_banks, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, &error), &error);
     assert_int_equal(spad_plan_get(plan, 0)->lane, 2);
     spad_plan_place places[2] = {{8, 2}, {16, 1}};
     const spad_plan_result mine = {
@@ -512,7 +511,7 @@ static spad_status read_with_faults(const spad_host *host, void *context) {
     spad_status status = spad_plan_create(&plan, host, &error);
     if (status == SPAD_OK) {
         const spad_plan_csv_options options = {.diagnostics = faults};
-        status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
+        status = spad_plan_read_csv(plan, text, strlen(text), "in.csv", &options, &error);
         assert_int_equal(spad_diagnostics_count(faults), 0);
         spad_plan_destroy(plan);
     }

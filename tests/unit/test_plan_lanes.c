@@ -34,7 +34,7 @@ static spad_plan *read_case(const bound_case *c) {
     spad_plan *plan;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     assert_ok(spad_plan_set_space(plan, c->space, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, c->csv, strlen(c->csv), "c.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, c->csv, strlen(c->csv), "c.csv", NULL, &error), &error);
     return plan;
 }
 

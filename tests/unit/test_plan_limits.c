@@ -218,7 +218,7 @@ static void reasons_end_in_time(void **state) {
         for (int64_t deadline = 1; deadline <= 300000; deadline *= 512) {
             spad_plan_reason *reason;
             const int64_t begin = blocks;
-            assert_ok(spad_plan_explain(&reason, plan, result, deadline, &error), &error);
+            assert_ok(spad_plan_explain(&reason, plan, result, deadline, NULL, &error), &error);
             check_overshoot(p, "explaining", deadline, blocks - begin);
             spad_plan_reason_destroy(reason);
         }

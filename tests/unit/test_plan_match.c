@@ -17,7 +17,7 @@ static spad_plan *make(int64_t capacity) {
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
     if (capacity > 0) assert_ok(spad_plan_set_capacity(plan, capacity, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", NULL, &error), &error);
     return plan;
 }
 
@@ -42,7 +42,8 @@ static spad_status use_text(const spad_plan *plan, const spad_plan_result *resul
                             spad_error *error) {
     test_text text;
     test_text_init(&text);
-    const spad_status status = spad_plan_write_text(plan, result, NULL, &text.sink, error);
+    const spad_status status =
+        spad_plan_write(plan, result, NULL, SPAD_FORMAT_TEXT, &text.sink, error);
     if (status != SPAD_OK) assert_int_equal(text.count, 0);
     test_text_free(&text);
     return status;
@@ -52,7 +53,8 @@ static spad_status use_json(const spad_plan *plan, const spad_plan_result *resul
                             spad_error *error) {
     test_text text;
     test_text_init(&text);
-    const spad_status status = spad_plan_write_json(plan, result, NULL, &text.sink, error);
+    const spad_status status =
+        spad_plan_write(plan, result, NULL, SPAD_FORMAT_JSON, &text.sink, error);
     if (status != SPAD_OK) assert_int_equal(text.count, 0);
     test_text_free(&text);
     return status;
@@ -109,7 +111,7 @@ static void change_add(spad_plan *plan) {
 static void change_csv(spad_plan *plan) {
     static const char more[] = "id,lower,upper,size\nd,0,4,8\ne,2,6,8\n";
     spad_error error;
-    assert_ok(spad_plan_read_csv(plan, more, strlen(more), "y.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, more, strlen(more), "y.csv", NULL, &error), &error);
 }
 static void change_trace(spad_plan *plan) {
     const spad_target *target;
@@ -202,7 +204,8 @@ static void a_failed_call_changes_nothing(void **state) {
     const spad_plan_buffer taken = {.name = "a", .lower = 0, .upper = 1, .size = 1};
     spad_error error;
     assert_int_equal(spad_plan_add(NULL, plan, &taken, &error), SPAD_ERR_NAME);
-    assert_int_equal(spad_plan_read_csv(plan, bad, strlen(bad), "y.csv", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_plan_read_csv(plan, bad, strlen(bad), "y.csv", NULL, &error),
+                     SPAD_ERR_UNKNOWN);
     assert_int_equal(spad_plan_alias(plan, 1, 1, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_plan_apart(plan, 1, 9, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_plan_set_capacity(plan, -1, &error), SPAD_ERR_ARGUMENT);
@@ -284,26 +287,27 @@ static void explanations_belong_to_their_problem(void **state) {
     spad_error error;
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     test_text_clear(&text);
     /* the reason of one with the result of another */
-    assert_int_equal(spad_plan_write_text(other, others, reason, &text.sink, &error),
+    assert_int_equal(spad_plan_write(other, others, reason, SPAD_FORMAT_TEXT, &text.sink, &error),
                      SPAD_ERR_STALE);
     assert_string_equal(error.message,
                         "this reason was made from another plan, or from this one before its "
                         "buffers, rules or capacity changed: solve again");
-    assert_int_equal(spad_plan_write_json(other, others, reason, &text.sink, &error),
+    assert_int_equal(spad_plan_write(other, others, reason, SPAD_FORMAT_JSON, &text.sink, &error),
                      SPAD_ERR_STALE);
-    assert_int_equal(spad_plan_explain(&stale, other, result, 0, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_plan_explain(&stale, other, result, 0, NULL, &error), SPAD_ERR_STALE);
     assert_null(stale);
     assert_string_equal(error.message, rules_changed);
     change_add(plan);
-    assert_int_equal(spad_plan_write_text(plan, result, reason, &text.sink, &error),
+    assert_int_equal(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error),
                      SPAD_ERR_STALE);
-    assert_int_equal(spad_plan_explain(&stale, plan, result, 0, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_plan_explain(&stale, plan, result, 0, NULL, &error), SPAD_ERR_STALE);
     spad_plan_result *again = solve(plan);
-    assert_int_equal(spad_plan_write_json(plan, again, reason, &text.sink, &error), SPAD_ERR_STALE);
+    assert_int_equal(spad_plan_write(plan, again, reason, SPAD_FORMAT_JSON, &text.sink, &error),
+                     SPAD_ERR_STALE);
     assert_string_equal(error.message,
                         "this reason was made from another plan, or from this one before it "
                         "changed (buffers: 3 then, 4 now): solve again");
@@ -325,7 +329,7 @@ static void a_result_without_places_is_refused_where_they_are_needed(void **stat
     spad_plan *plan;
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, pins, strlen(pins), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, pins, strlen(pins), "x.csv", NULL, &error), &error);
     spad_plan_result *result = solve(plan);
     assert_null(result->places);
     const use need_places[] = {use_csv, use_emit};

@@ -5,9 +5,9 @@
 #include <limits.h>
 
 #include "base/random.h"
+#include "plan/tiers/tiers.h"
 #include "plan_fixture.h"
-#include "spad/experimental/tiers.h"
-#include "spad/graph.h"
+#include "spad/experimental/graph.h"
 
 enum { SIZES = 48 };
 
@@ -188,8 +188,8 @@ static spad_status solve_tiers(const void *problem) {
     spad_error error;
     spad_tiers_result *result = NULL;
     const spad_plan_options options = {.node_limit = 3};
-    const spad_status status = spad_tiers_solve(&result, problem, &options, &error);
-    spad_tiers_result_destroy(result);
+    const spad_status status = spad__tiers_solve(&result, problem, &options, &error);
+    spad__tiers_result_destroy(result);
     return status;
 }
 
@@ -203,27 +203,27 @@ static void tiers_of_every_size(void **state) {
         test_host host;
         test_host_init(&host);
         spad_error error;
-        spad_tiers *tiers;
+        spad__tiers *tiers;
         int64_t uses[LONGEST];
         const int64_t longest = spad__random_in(&random, 1, 1 + k % LONGEST);
         const int64_t count = spad__random_in(&random, 2, 20 << k % 7);
         const int64_t memories = spad__random_in(&random, 2, SPAD_TIERS_MEMORIES);
-        assert_ok(spad_tiers_create(&tiers, &host.host, &error), &error);
+        assert_ok(spad__tiers_create(&tiers, &host.host, &error), &error);
         for (int64_t m = 0; m < memories; m++) {
             const spad_tier memory = {.capacity = 40 + 20 * m, .cost = m};
-            assert_ok(spad_tiers_add_memory(NULL, tiers, &memory, &error), &error);
+            assert_ok(spad__tiers_add_memory(NULL, tiers, &memory, &error), &error);
         }
         for (int64_t i = 0; i < count; i++) {
             const int64_t used = i == 0 ? longest : 1 + i % 3;
             for (int64_t u = 0; u < used; u++) uses[u] = i + 2 * u;
-            const spad_tier_buffer b = {.size = 2 + i % 30,
-                                        .use_count = (size_t)used,
-                                        .uses = uses,
-                                        .home = SPAD_NO_MEMORY};
-            assert_ok(spad_tiers_add(NULL, tiers, &b, &error), &error);
+            const spad__tier_buffer b = {.size = 2 + i % 30,
+                                         .use_count = (size_t)used,
+                                         .uses = uses,
+                                         .home = SPAD__NO_MEMORY};
+            assert_ok(spad__tiers_add(NULL, tiers, &b, &error), &error);
         }
         sweep(&host, solve_tiers, tiers, k < 2 ? LONG_MAX : SET_UP);
-        spad_tiers_destroy(tiers);
+        spad__tiers_destroy(tiers);
         test_host_assert_clean(&host);
     }
 }

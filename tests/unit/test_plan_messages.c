@@ -24,8 +24,10 @@ static written write_both(const spad_plan *plan, spad_plan_result *result,
     }
     test_text_init(&w.text);
     test_text_init(&w.json);
-    assert_ok(spad_plan_write_text(plan, result, reason, &w.text.sink, &error), &error);
-    assert_ok(spad_plan_write_json(plan, result, reason, &w.json.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &w.text.sink, &error),
+              &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &w.json.sink, &error),
+              &error);
     return w;
 }
 

@@ -149,7 +149,7 @@ static void the_longest_time_limit_is_none(void **state) {
     }
     assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
-    assert_ok(spad_plan_explain(&reason, plan, result, INT64_MAX, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, INT64_MAX, NULL, &error), &error);
     assert_int_equal(reason->over, 4);
     assert_int_equal(reason->works_at, 16);
     assert_true(reason->change_count > 0);

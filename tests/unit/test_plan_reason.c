@@ -20,7 +20,7 @@ static void a_reason_names_the_peak_and_what_would_help(void **state) {
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
     assert_int_equal(result->height, 120);
     spad_plan_reason *reason;
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_true(reason->proved);
     assert_int_equal(reason->time, 10);
     assert_int_equal(reason->load, 120);
@@ -32,20 +32,20 @@ static void a_reason_names_the_peak_and_what_would_help(void **state) {
     assert_int_equal(reason->changes[0].buffer, 2);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "verdict   infeasible (proved)\n"));
     assert_non_null(strstr(text.bytes, "why: at time 10 120 B are live, capacity 100 B, over by "
                                        "20 B\n  live: 'long', 50 B, from 0 to 20\n"));
     assert_non_null(strstr(text.bytes, "  fits if 'early' (live 0 to 11) ends at 10\n"));
     assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) is moved to another memory\n"));
     test_text_clear(&text);
-    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"verdict\": \"infeasible\""));
     assert_non_null(strstr(text.bytes, "\"works_at\": 120"));
     test_text_free(&text);
     spad_plan_reason_destroy(reason);
     result->verdict = SPAD_PLAN_FEASIBLE;
-    assert_int_equal(spad_plan_explain(&reason, plan, result, 0, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_plan_explain(&reason, plan, result, 0, NULL, &error), SPAD_ERR_ARGUMENT);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
 }
@@ -87,19 +87,22 @@ static void clashes_are_named(void **state) {
         spad_plan *plan = new_plan();
         spad_error error;
         spad_plan_reason *reason;
-        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
-                  &error);
+        assert_ok(
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", NULL, &error),
+            &error);
         spad_plan_result *result = solve(plan, NULL);
         assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
         assert_int_equal(result->clash, cases[i].clash);
-        assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+        assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+        assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error),
+                  &error);
         assert_non_null(strstr(text.bytes, cases[i].why));
         assert_null(strstr(text.bytes, "bound"));
         test_text_clear(&text);
-        assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+        assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error),
+                  &error);
         assert_non_null(strstr(text.bytes, "\"clash\": \""));
         test_text_free(&text);
         spad_plan_reason_destroy(reason);
@@ -120,14 +123,14 @@ static void a_reason_counts_true_bytes(void **state) {
     spad_plan_result *result = solve(plan, NULL);
     assert_int_equal(result->bound, 42);
     assert_int_equal(result->peak_load, 30);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_int_equal(reason->load, 30);
     assert_int_equal(reason->over, 1);
     assert_int_equal(reason->works_at, 42);
     assert_true(reason->works_best);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "bound     42 B (largest load at time 0, rounded to the "
                                        "alignment)\n"));
     assert_non_null(strstr(text.bytes, "smallest capacity known to work: 42 B\n"));
@@ -158,12 +161,14 @@ static void a_bound_has_its_proof(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_plan *plan = new_plan();
         spad_error error;
-        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
-                  &error);
+        assert_ok(
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", NULL, &error),
+            &error);
         spad_plan_result *result = solve(plan, NULL);
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_plan_write_text(plan, result, NULL, &text.sink, &error), &error);
+        assert_ok(spad_plan_write(plan, result, NULL, SPAD_FORMAT_TEXT, &text.sink, &error),
+                  &error);
         assert_non_null(strstr(text.bytes, cases[i].bound));
         test_text_free(&text);
         spad_plan_result_destroy(result);
@@ -200,16 +205,19 @@ static void reasons_are_written(void **state) {
         spad_plan_reason *reason;
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
-                  &error);
+        assert_ok(
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", NULL, &error),
+            &error);
         assert_ok(spad_plan_set_capacity(plan, cases[i].capacity, &error), &error);
         spad_plan_result *result = solve(plan, NULL);
         assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
-        assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
-        assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+        assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
+        assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error),
+                  &error);
         if (strstr(text.bytes, cases[i].text) == NULL) fail_msg("%s", text.bytes);
         test_text_clear(&text);
-        assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+        assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error),
+                  &error);
         if (strstr(text.bytes, cases[i].json) == NULL) fail_msg("%s", text.bytes);
         test_text_free(&text);
         spad_plan_reason_destroy(reason);
@@ -232,15 +240,15 @@ static void lanes_and_huge_gaps_are_written(void **state) {
     assert_int_equal(spad_plan_get_lanes(plan), 4);
     for (int i = 0; i < 9; i++) add(plan, (spad_plan_buffer){.upper = 9, .size = 60, .lanes = 2});
     spad_plan_result *result = solve(plan, NULL);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "at time 0 270 B are live on average over 4 lanes"));
     spad_plan_reason_destroy(reason);
     const int64_t bound = result->bound;
     result->bound = INT64_MAX / 4; /* as of a plan of that size */
     result->height = INT64_MAX / 2;
     test_text_clear(&text);
-    assert_ok(spad_plan_write_text(plan, result, NULL, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, NULL, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     if (strstr(text.bytes, "gap       2,305,843,009,213,693,952 B (99.999 %)") == NULL)
         fail_msg("%s", text.bytes);
     result->bound = bound;
@@ -263,7 +271,7 @@ static void a_reason_finds_a_low_capacity(void **state) {
     const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
     spad_plan_result *result = solve(plan, &options);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
-    assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), NULL, &error), &error);
     assert_int_equal(reason->works_at, 4096);
     assert_true(reason->works_best);
     spad_plan_reason_destroy(reason);
@@ -292,8 +300,7 @@ static void a_reason_can_be_cancelled(void **state) {
     do {
         int left = asked++;
         const spad_watch watch = {cancel_at_zero, &left};
-        status =
-            spad_plan_explain_watched(&reason, plan, result, INT64_C(60000000000), watch, &error);
+        status = spad_plan_explain(&reason, plan, result, INT64_C(60000000000), &watch, &error);
         if (status != SPAD_OK) {
             assert_int_equal(status, SPAD_ERR_CANCELLED);
             assert_int_equal(left, -1); /* it is not asked again */
@@ -302,7 +309,7 @@ static void a_reason_can_be_cancelled(void **state) {
     } while (status != SPAD_OK);
     assert_true(asked > 5);
     spad_plan_reason *again;
-    assert_ok(spad_plan_explain(&again, plan, result, INT64_C(60000000000), &error), &error);
+    assert_ok(spad_plan_explain(&again, plan, result, INT64_C(60000000000), NULL, &error), &error);
     assert_int_equal(reason->change_count, again->change_count);
     spad_plan_reason_destroy(again);
     spad_plan_reason_destroy(reason);
@@ -345,14 +352,16 @@ static void a_reason_says_what_does_not_fit(void **state) {
         spad_plan_reason *reason;
         spad_error error;
         assert_ok(spad_plan_set_capacity(plan, cases[i].capacity, &error), &error);
-        assert_ok(spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error),
-                  &error);
+        assert_ok(
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", NULL, &error),
+            &error);
         const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
         spad_plan_result *result = solve(plan, &options);
-        assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+        assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
         test_text text;
         test_text_init(&text);
-        assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+        assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error),
+                  &error);
         if (strstr(text.bytes, cases[i].why) == NULL || strstr(text.bytes, cases[i].works) == NULL)
             fail_msg("%s is not in:\n%s", cases[i].why, text.bytes);
         test_text_free(&text);
@@ -374,7 +383,7 @@ static void a_reason_may_find_the_plan(void **state) {
     const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE, .node_limit = 1};
     spad_plan_result *result = solve(plan, &options);
     assert_int_equal(result->verdict, SPAD_PLAN_UNKNOWN);
-    assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, INT64_C(8000000000), NULL, &error), &error);
     assert_non_null(reason->found);
     assert_int_equal(reason->found->verdict, SPAD_PLAN_OPTIMAL);
     assert_int_equal(reason->change_count, 0);
@@ -382,11 +391,11 @@ static void a_reason_may_find_the_plan(void **state) {
               &error);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "verdict   optimal\n"));
     assert_null(strstr(text.bytes, "why"));
     test_text_clear(&text);
-    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"verdict\": \"optimal\""));
     test_text_free(&text);
     spad_plan_reason_destroy(reason);
@@ -406,7 +415,7 @@ static void a_change_may_lie_beside_the_peak(void **state) {
     assert_ok(spad_plan_apart(plan, a, b, &error), &error);
     assert_ok(spad_plan_set_capacity(plan, 7, &error), &error);
     spad_plan_result *result = solve(plan, NULL);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_int_equal(reason->live_count, 2);
     assert_int_equal(reason->change_count, 2);
     assert_int_equal(reason->changes[0].kind, SPAD_PLAN_SPILL);
@@ -427,7 +436,7 @@ static void a_lower_alignment_is_offered(void **state) {
     spad_plan_result *result = solve(plan, NULL);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
     spad_plan_reason *reason;
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_int_equal(reason->changes[0].kind, SPAD_PLAN_ALIGN);
     assert_int_equal(reason->changes[0].amount, 2); /* 4 is not enough, 1 is more than needed */
     spad_plan_reason_destroy(reason);
@@ -447,10 +456,10 @@ static void a_reason_survives_changes_that_break_rules(void **state) {
     spad_plan_result *result;
     spad_plan_reason *reason;
     assert_ok(spad_plan_set_capacity(plan, 6, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, csv, sizeof csv - 1, "w.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, sizeof csv - 1, "w.csv", NULL, &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
-    assert_ok(spad_plan_explain(&reason, plan, result, 0, &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, result, 0, NULL, &error), &error);
     assert_true(reason->proved);
     spad_plan_reason_destroy(reason);
     spad_plan_result_destroy(result);
@@ -464,7 +473,8 @@ static spad_plan_reason *explained(spad_plan *plan, spad_plan_result **result) {
     spad_plan_reason *reason;
     spad_error error;
     *result = solve(plan, &options);
-    assert_ok(spad_plan_explain(&reason, plan, *result, INT64_C(60000000000), &error), &error);
+    assert_ok(spad_plan_explain(&reason, plan, *result, INT64_C(60000000000), NULL, &error),
+              &error);
     return reason;
 }
 
@@ -486,12 +496,12 @@ static void sets_are_named_where_one_change_is_not_enough(void **state) {
     assert_int_equal(reason->spills[0].bytes, 100);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "fits if 'a' (40 B), 'b' (40 B) and 'e' (20 B) are moved to "
                                        "another memory: 100 B, 200 B moved if each goes out and "
                                        "back once\n"));
     test_text_clear(&text);
-    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_ok(spad_plan_write(plan, result, reason, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"spills\": ["));
     assert_non_null(strstr(text.bytes, "\"bytes\": 100,"));
     test_text_free(&text);
@@ -626,7 +636,7 @@ static spad_status explain_sets(const spad_host *host, void *context) {
     spad_plan_reason *reason = NULL;
     const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
     if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, NULL);
-    if (status == SPAD_OK) status = spad_plan_explain(&reason, plan, result, 0, NULL);
+    if (status == SPAD_OK) status = spad_plan_explain(&reason, plan, result, 0, NULL, NULL);
     if (status == SPAD_OK) assert_true(reason->spill_count > 0);
     spad_plan_reason_destroy(reason);
     spad_plan_result_destroy(result);

@@ -220,7 +220,7 @@ static void names_are_compared_whole(void **state) {
     memset(csv + head + 1, 'x', LONG - head - 1); /* after a NUL */
     spad_plan *plan = new_plan();
     spad_error error;
-    assert_int_not_equal(spad_plan_read_csv(plan, csv, LONG, "nul.csv", &error), SPAD_OK);
+    assert_int_not_equal(spad_plan_read_csv(plan, csv, LONG, "nul.csv", NULL, &error), SPAD_OK);
     assert_int_equal(spad_plan_count(plan), 0);
     spad_plan_destroy(plan);
     free(csv);
@@ -331,7 +331,7 @@ static void numbers_beyond_64_bits_are_errors(void **state) {
         spad_plan_result *result = NULL;
         if (cases[i].space) assert_ok(spad_plan_set_space(plan, &space, &error), &error);
         spad_status status =
-            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", &error);
+            spad_plan_read_csv(plan, cases[i].csv, strlen(cases[i].csv), "c.csv", NULL, &error);
         if (status == SPAD_OK) status = spad_plan_solve(&result, plan, NULL, &error);
         assert_int_equal(status, cases[i].status);
         assert_null(result);

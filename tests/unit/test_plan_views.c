@@ -412,7 +412,7 @@ static void columns_of_views(void **state) {
                                "out,3,5,16,,all y\n";
     spad_error error;
     spad_plan *plan = new_plan();
-    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", NULL, &error), &error);
     spad_plan_result *r = solve(plan, NULL);
     assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
     assert_int_equal(r->height, 16);
@@ -449,8 +449,9 @@ static void faults_of_views_have_a_place(void **state) {
         spad_error error;
         spad_plan *plan = new_plan();
         const uint64_t before = spad_plan_get_fingerprint(plan);
-        refused(spad_plan_read_csv(plan, cases[i].text, strlen(cases[i].text), "in.csv", &error),
-                cases[i].status, &error, cases[i].message);
+        refused(
+            spad_plan_read_csv(plan, cases[i].text, strlen(cases[i].text), "in.csv", NULL, &error),
+            cases[i].status, &error, cases[i].message);
         assert_int_equal(error.line, cases[i].line);
         assert_int_equal(error.column, cases[i].column);
         assert_int_equal(spad_plan_count(plan), 0);

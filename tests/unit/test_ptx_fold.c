@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "spad/check.h"
 #include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/ptx.h"
@@ -116,7 +117,7 @@ static void an_argument_decides_trip_counts(void **state) {
                         "5 loops; the trip counts follow from argument 'tiles': launches with "
                         "10 and 16 instead of 9 repeat the same iterations");
     assert_int_equal(spad_ptx_run_get_counts(l.run).loops, 5);
-    assert_non_null(strstr(spad_kernel_get_assumption(l.kernel),
+    assert_non_null(strstr(spad__kernel_get_assumption(l.kernel),
                            ", and 'tiles' is at least 1, and for values other than 1, 2, 3, 4, 9, "
                            "10 and 16 the warps repeat the same iterations"));
     spad_check *all;
@@ -157,7 +158,7 @@ static void a_part_of_an_argument_is_called_trips(void **state) {
     assert_string_equal(spad_kernel_get_param(l.kernel, 0)->name, "trips");
     assert_int_equal(spad_kernel_get_param(l.kernel, 0)->value, 9);
     assert_non_null(
-        strstr(spad_kernel_get_assumption(l.kernel),
+        strstr(spad__kernel_get_assumption(l.kernel),
                "'tiles' is at least 4 and a multiple of 4, and for values other than 4, "
                "8, 12, 16, 36, 40 and 64 the"));
     launched_free(&l);
@@ -173,7 +174,7 @@ static void an_assumption_begins_after_other_short_loops(void **state) {
     launched l;
     assert_true(launch_text(&l, &wide, text, false));
     assert_int_equal(spad_kernel_param_count(l.kernel), 1);
-    assert_non_null(strstr(spad_kernel_get_assumption(l.kernel),
+    assert_non_null(strstr(spad__kernel_get_assumption(l.kernel),
                            "'tiles' is at least 3, and for values other than 3, 4, 9, 10 and 16 "));
     launched_free(&l);
     free(text);
@@ -197,7 +198,7 @@ static void what_no_argument_decides_has_numbers(void **state) {
     assert_true(spad_kernel_loop_count(l.kernel) > 0);
     assert_string_equal(spad_ptx_run_get_folding(l.run),
                         "5 loops; no argument is known to decide the trip counts");
-    assert_null(strstr(spad_kernel_get_assumption(l.kernel), "iterations"));
+    assert_null(strstr(spad__kernel_get_assumption(l.kernel), "iterations"));
     assert_int_equal(spad_check_get_verdict(l.check), SPAD_VERDICT_PROVED_SHAPE);
     launched_free(&l);
     fixed.words[2] = "tiles=2";

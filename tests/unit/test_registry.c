@@ -2,6 +2,8 @@
  *
  * The component registry: names, components, registering, the cache, updates, the trace, and
  * failing host memory. */
+#include "spad/experimental/registry_parts.h"
+#include "spad/experimental/trace_queries.h"
 #include "unit/registry_fixture.h"
 
 #include "base/names.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The automatic mode of a registry, in which the planner chooses who shares bytes. */
+#include "spad/experimental/registry_parts.h"
 #include "support/support.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  *
  * The layout of the component registry: every rule of CuBIE's in elements, and what goes beyond
  * them: bytes, alignment and lifetimes. */
+#include "spad/experimental/registry_parts.h"
 #include "unit/registry_fixture.h"
 
 /* ---- the layout, in elements ------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * The component registry as a tree: children, their totals, and the slices that allocators give
  * them. */
+#include "spad/experimental/registry_parts.h"
 #include "unit/registry_fixture.h"
 
 /* ---- children ---------------------------------------------------------------------- */

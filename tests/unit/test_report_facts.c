@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 #include "support/reports.h"
 
 static bool is_alive(const spad_report_box *box, int64_t time) {

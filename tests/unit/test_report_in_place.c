@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "plan/problem/problem.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
 #include "support/reports.h"
 
 enum { BUFFERS_MOST = 7, PAIRS_MOST = 24, MOMENTS = 8 };

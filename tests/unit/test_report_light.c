@@ -90,7 +90,7 @@ static test_text light(amounts a) {
     test_text text;
     test_text_init(&text);
     assert_int_equal(make_report(&report, a, NULL), SPAD_OK);
-    assert_ok(spad_report_write_light(report, &text.sink, &error), &error);
+    assert_ok(spad_report_write(report, SPAD_FORMAT_LIGHT, &text.sink, &error), &error);
     spad_report_destroy(report);
     return text;
 }
@@ -137,7 +137,7 @@ static void a_few_are_all_drawn(void **state) {
                                      .family = SPAD_NO_FAMILY};
         assert_ok(spad_report_add_box(report, &box, &error), &error);
     }
-    assert_ok(spad_report_write_light(report, &text.sink, &error), &error);
+    assert_ok(spad_report_write(report, SPAD_FORMAT_LIGHT, &text.sink, &error), &error);
     assert_int_equal(count_of(&text, "<title>b"), 100);
     assert_null(strstr(text.bytes, "shades of gray"));
     assert_non_null(strstr(text.bytes, ".spad-light .t{")); /* the style is its own */
@@ -146,7 +146,8 @@ static void a_few_are_all_drawn(void **state) {
     assert_non_null(strstr(text.bytes, ".spad-light text{fill:currentColor}"));
     assert_non_null(strstr(text.bytes, ".spad-light .d1,.spad-light .d2,"));
     text.count = 0;
-    assert_ok(spad_report_write_svg(report, &text.sink, &error), &error); /* for paper */
+    assert_ok(spad_report_write(report, SPAD_FORMAT_SVG, &text.sink, &error),
+              &error); /* for paper */
     assert_non_null(strstr(text.bytes, "height=\"100%\" fill=\"#fff\"/>"));
     assert_null(strstr(text.bytes, "currentColor"));
     spad_report_destroy(report);
@@ -161,7 +162,7 @@ static spad_status draw_light(const spad_host *host, void *context) {
     spad_status status = make_report(&report, (amounts){12, 8, 2, 3}, host);
     if (status != SPAD_OK) return status;
     test_text_init(&text);
-    status = spad_report_write_light(report, &text.sink, &error);
+    status = spad_report_write(report, SPAD_FORMAT_LIGHT, &text.sink, &error);
     test_text_free(&text);
     spad_report_destroy(report);
     return status;

@@ -54,17 +54,14 @@ static void boxes_are_asked_about(void **state) {
     spad_report_destroy(report);
 }
 
-typedef spad_status (*writer)(const spad_report *report, const spad_sink *sink, spad_error *error);
-
-static const writer writers[] = {spad_report_write_text,  spad_report_write_svg,
-                                 spad_report_write_html,  spad_report_write_json,
-                                 spad_report_write_trace, spad_report_write_snapshot};
+static const spad_format forms[] = {SPAD_FORMAT_TEXT, SPAD_FORMAT_SVG,   SPAD_FORMAT_HTML,
+                                    SPAD_FORMAT_JSON, SPAD_FORMAT_TRACE, SPAD_FORMAT_LIGHT};
 
 /* Cancelled at the k-th question, no more than k times as much was written; a report that was not
  * written is as it was, and can be written again. */
 static void writers_are_asked_about(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         test_host host;
         test_host_init(&host);
         asked a = {0};
@@ -74,7 +71,7 @@ static void writers_are_asked_about(void **state) {
         test_text whole;
         test_text_init(&whole);
         a.count = 0;
-        assert_ok(writers[i](report, &whole.sink, &error), &error);
+        assert_ok(spad_report_write(report, forms[i], &whole.sink, &error), &error);
         const long questions = a.count;
         assert_true(questions >= 2);
         assert_true(whole.count <= (size_t)questions * 17 * 1024); /* 16 KiB, and one buffer */
@@ -82,7 +79,8 @@ static void writers_are_asked_about(void **state) {
             test_text text;
             test_text_init(&text);
             a = (asked){.cancel_at = k};
-            assert_int_equal(writers[i](report, &text.sink, &error), SPAD_ERR_CANCELLED);
+            assert_int_equal(spad_report_write(report, forms[i], &text.sink, &error),
+                             SPAD_ERR_CANCELLED);
             assert_int_equal(a.count, k);
             assert_true(text.count < whole.count);
             test_text_free(&text);
@@ -129,10 +127,10 @@ static void time_is_a_limit(void **state) {
     assert_int_equal(spad_report_box_count(report), SPAD_REPORT_LOOK - 1);
     assert_string_equal(error.message, "time is up after 1023 boxes; allow more, or define smaller "
                                        "parameters");
-    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         test_text text;
         test_text_init(&text);
-        assert_int_equal(writers[i](report, &text.sink, &error), SPAD_ERR_TIME);
+        assert_int_equal(spad_report_write(report, forms[i], &text.sink, &error), SPAD_ERR_TIME);
         assert_int_equal(text.count, 0);
         test_text_free(&text);
     }

@@ -22,10 +22,10 @@ static fixture solve(const char *csv, int64_t capacity) {
     spad_error error;
     assert_ok(spad_plan_create(&f.plan, NULL, &error), &error);
     assert_ok(spad_plan_set_capacity(f.plan, capacity, &error), &error);
-    assert_ok(spad_plan_read_csv(f.plan, csv, strlen(csv), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(f.plan, csv, strlen(csv), "x.csv", NULL, &error), &error);
     assert_ok(spad_plan_solve(&f.result, f.plan, NULL, &error), &error);
     if (f.result->verdict == SPAD_PLAN_INFEASIBLE) {
-        assert_ok(spad_plan_explain(&f.reason, f.plan, f.result, 0, &error), &error);
+        assert_ok(spad_plan_explain(&f.reason, f.plan, f.result, 0, NULL, &error), &error);
     }
     return f;
 }
@@ -37,10 +37,7 @@ static void drop(fixture *f) {
 }
 
 /* The notes of the report, as its JSON has them. */
-typedef spad_status report_writer(const spad_report *report, const spad_sink *sink,
-                                  spad_error *error);
-
-static test_text written(const fixture *f, report_writer *write) {
+static test_text written(const fixture *f, spad_format format) {
     spad_report *report;
     const spad_target *target;
     spad_error error;
@@ -50,27 +47,27 @@ static test_text written(const fixture *f, report_writer *write) {
     assert_ok(spad_report_create(&report, target, NULL, &error), &error);
     assert_ok(spad_report_add_plan(report, f->plan, f->result, 0, &error), &error);
     assert_ok(spad_report_add_reason(report, f->plan, f->result, f->reason, &error), &error);
-    assert_ok(write(report, &json.sink, &error), &error);
+    assert_ok(spad_report_write(report, format, &json.sink, &error), &error);
     spad_report_destroy(report);
     return json;
 }
 
 static test_text notes_of(const fixture *f) {
-    return written(f, spad_report_write_json);
+    return written(f, SPAD_FORMAT_JSON);
 }
 
 /* The page has the changes one by one, with what leaves the peak. */
 static void test_changes_are_in_the_page(void **unused) {
     (void)unused;
     fixture f = solve(rows, 100);
-    test_text html = written(&f, spad_report_write_html);
+    test_text html = written(&f, SPAD_FORMAT_HTML);
     assert_non_null(strstr(html.bytes, "\"changes\":[["));
     assert_non_null(
         strstr(html.bytes, "[\"b\",\"fits if 'b' (50 B) is moved to another memory\",50]"));
     test_text_free(&html);
     drop(&f);
     f = solve(rows, 200);
-    html = written(&f, spad_report_write_html);
+    html = written(&f, SPAD_FORMAT_HTML);
     assert_null(strstr(html.bytes, "\"changes\":[["));
     test_text_free(&html);
     drop(&f);
@@ -105,7 +102,7 @@ static void test_changes_have_their_plans(void **unused) {
         assert_true(height <= 100);
         spad_plan_destroy(changed);
     }
-    test_text html = written(&f, spad_report_write_html);
+    test_text html = written(&f, SPAD_FORMAT_HTML);
     const char *with = strstr(html.bytes, "\"with\":[[0,{");
     assert_non_null(with);
     for (size_t k = 1; k < f.reason->change_count; k++) {
@@ -140,7 +137,7 @@ static void test_sets_have_their_plans(void **unused) {
     assert_ok(spad_plan_check(&height, changed, set->places, 3, &error), &error);
     assert_true(height == 80 || height == 60);
     spad_plan_destroy(changed);
-    test_text html = written(&f, spad_report_write_html);
+    test_text html = written(&f, SPAD_FORMAT_HTML);
     const char *with = strstr(html.bytes, "\"with\":[[0,{");
     assert_non_null(with);
     assert_non_null(strstr(with, "\"boxes\":{\"count\":1,"));
@@ -214,7 +211,7 @@ static spad_status everything(const spad_host *host, void *context) {
     }
     test_text html;
     test_text_init(&html);
-    if (status == SPAD_OK) status = spad_report_write_html(report, &html.sink, &error);
+    if (status == SPAD_OK) status = spad_report_write(report, SPAD_FORMAT_HTML, &html.sink, &error);
     test_text_free(&html);
     spad_report_destroy(report);
     return status;
@@ -265,7 +262,7 @@ static spad_status draw_kernel(const spad_host *host, void *context) {
     if (status != SPAD_OK) return status;
     test_text_init(&html);
     status = spad_report_add_analysis(report, f->analysis, &error);
-    if (status == SPAD_OK) status = spad_report_write_html(report, &html.sink, &error);
+    if (status == SPAD_OK) status = spad_report_write(report, SPAD_FORMAT_HTML, &html.sink, &error);
     if (status == SPAD_OK) {
         const char *change = strstr(html.bytes, "[\"S\",\"fits with -D S=3 instead of 4\",65536]");
         assert_non_null(change);
@@ -309,7 +306,7 @@ static spad_status draw_sets(const spad_host *host, void *context) {
     if (status == SPAD_OK) {
         test_text html;
         test_text_init(&html);
-        status = spad_report_write_html(report, &html.sink, &error);
+        status = spad_report_write(report, SPAD_FORMAT_HTML, &html.sink, &error);
         if (status == SPAD_OK) {
             const char *with = strstr(html.bytes, "\"with\":[[0,{");
             assert_non_null(with);

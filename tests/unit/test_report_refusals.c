@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/experimental/report_parts.h"
 #include "support/kernels.h"
 #include "support/reports.h"
 
@@ -114,7 +115,7 @@ static void a_comparison_names_what_is_strange(void **state) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_report_diff_create(&diff, a, b, NULL, &error), &error);
-    assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
+    assert_ok(spad_report_diff_write(diff, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "(1 -> 3 lanes)"));
     assert_non_null(strstr(text.bytes, "gone: 4 B at no address"));
     assert_non_null(strstr(text.bytes, "new: 4 B at 64"));
@@ -158,10 +159,10 @@ static void long_reports_are_cut(void **state) {
         int writer;
         const char *piece;
     } cases[] = {{0, "smaller ones\n"}, {0, "something"}, {0, "-3"}, {4, "(unnamed)"}};
-    for (int w = 0; w < TEST_WRITERS; w++) {
+    for (int w = 0; w < TEST_FORMATS; w++) {
         test_text text;
         test_text_init(&text);
-        assert_ok(test_writers[w](report, &text.sink, &error), &error);
+        assert_ok(spad_report_write(report, test_formats[w], &text.sink, &error), &error);
         assert_true(text.count > 0);
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             if (cases[i].writer != w) continue;
@@ -206,10 +207,10 @@ static void extreme_numbers_are_written(void **state) {
         .row = "e", .name = "op", .begin = INT64_MAX - 2, .end = INT64_MAX, .ready = 1};
     spad_error error;
     assert_ok(spad_report_add_bar(report, &bar, &error), &error);
-    for (int w = 0; w < TEST_WRITERS; w++) {
+    for (int w = 0; w < TEST_FORMATS; w++) {
         test_text text;
         test_text_init(&text);
-        assert_ok(test_writers[w](report, &text.sink, &error), &error);
+        assert_ok(spad_report_write(report, test_formats[w], &text.sink, &error), &error);
         test_text_free(&text);
     }
     spad_report_destroy(report);

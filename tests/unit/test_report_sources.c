@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "sim/sim_report.h"
+#include "spad/experimental/report_parts.h"
+#include "spad/experimental/trace_queries.h"
 #include "support/kernels.h"
 #include "support/reports.h"
 
@@ -85,7 +88,7 @@ static void a_plan_gives_pieces_and_families(void **state) {
     spad_plan_result *result;
     spad_error error;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", NULL, &error), &error);
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     spad_report *report = test_report_new();
     assert_ok(spad_report_add_plan(report, plan, result, 1, &error), &error);
@@ -158,10 +161,10 @@ static void a_simulation_gives_times_and_waits(void **state) {
     assert_string_equal(report->time_unit, "ns");
     assert_null(report->badge);
     assert_int_equal(spad_report_box_count(report), 6);
-    assert_int_equal(report->bars.count, spad_sim_row_count(sim));
+    assert_int_equal(report->bars.count, spad__sim_row_count(sim));
     for (size_t i = 0; i < 6; i++) { /* rows alternate: load, store */
-        const spad_sim_row load = spad_sim_get_row(sim, 2 * i);
-        const spad_sim_row store = spad_sim_get_row(sim, 2 * i + 1);
+        const spad__sim_row load = spad__sim_get_row(sim, 2 * i);
+        const spad__sim_row store = spad__sim_get_row(sim, 2 * i + 1);
         const spad_report_box *box = spad_report_get_box(report, i);
         assert_int_equal(box->begin, load.start / 1000);
         assert_int_equal(box->end, store.end / 1000);
@@ -173,7 +176,7 @@ static void a_simulation_gives_times_and_waits(void **state) {
         critical += report->bars.items[i].bar.critical;
     }
     assert_true(waits > 0);
-    assert_int_equal(critical, spad_sim_path_count(sim));
+    assert_int_equal(critical, spad__sim_path_count(sim));
     spad_report_space facts;
     assert_ok(spad_report_get_space(&facts, report, 0, &error), &error);
     assert_int_equal(facts.conflicts, 0);
@@ -183,14 +186,11 @@ static void a_simulation_gives_times_and_waits(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-typedef spad_status write_report(const spad_report *report, const spad_sink *sink,
-                                 spad_error *error);
-
-static void assert_has(const spad_report *report, write_report *write, const char *text) {
+static void assert_has(const spad_report *report, spad_format format, const char *text) {
     test_text out;
     spad_error error;
     test_text_init(&out);
-    assert_ok(write(report, &out.sink, &error), &error);
+    assert_ok(spad_report_write(report, format, &out.sink, &error), &error);
     if (strstr(out.bytes, text) == NULL) print_error("%s is not in %s\n", text, out.bytes);
     assert_non_null(strstr(out.bytes, text));
     test_text_free(&out);
@@ -230,15 +230,14 @@ static void assumed_times_have_a_badge(void **state) {
         assert_ok(spad_report_add_layout(report, layout, sim, 0, &error), &error);
         assert_string_equal(report->time_unit, cases[i].unit);
         assert_int_equal(report->bars.items[report->bars.count - 1].bar.end, cases[i].end);
-        write_report *const writers[] = {spad_report_write_text, spad_report_write_svg,
-                                         spad_report_write_html, spad_report_write_json,
-                                         spad_report_write_trace};
-        for (size_t w = 0; w < sizeof writers / sizeof writers[0]; w++) {
-            assert_has(report, writers[w], cases[i].badge);
+        static const spad_format forms[] = {SPAD_FORMAT_TEXT, SPAD_FORMAT_SVG, SPAD_FORMAT_HTML,
+                                            SPAD_FORMAT_JSON, SPAD_FORMAT_TRACE};
+        for (size_t w = 0; w < sizeof forms / sizeof forms[0]; w++) {
+            assert_has(report, forms[w], cases[i].badge);
         }
-        assert_has(report, spad_report_write_trace, cases[i].length);
-        assert_has(report, spad_report_write_trace, "\"engines (");
-        assert_has(report, spad_report_write_svg, cases[i].unit);
+        assert_has(report, SPAD_FORMAT_TRACE, cases[i].length);
+        assert_has(report, SPAD_FORMAT_TRACE, "\"engines (");
+        assert_has(report, SPAD_FORMAT_SVG, cases[i].unit);
         spad_report_destroy(report);
         spad_sim_destroy(sim);
         spad_layout_destroy(layout);
@@ -301,11 +300,11 @@ static void known_times_have_roofs(void **state) {
     assert_ok(spad_report_add_layout(report, in.layout, in.sim, 0, &error), &error);
     assert_null(report->badge);
     assert_string_equal(report->costs, "1 published, 1 in the kernel");
-    assert_has(report, spad_report_write_json, "\"basis\": \"published\"");
-    assert_has(report, spad_report_write_json, "\"basis\": \"in the kernel\"");
-    assert_has(report, spad_report_write_json, "\"bound\": \"bounded by ");
-    assert_has(report, spad_report_write_html, "\"roofs\":[[");
-    assert_has(report, spad_report_write_html, "\"costs\":\"1 published, 1 in the kernel\"");
+    assert_has(report, SPAD_FORMAT_JSON, "\"basis\": \"published\"");
+    assert_has(report, SPAD_FORMAT_JSON, "\"basis\": \"in the kernel\"");
+    assert_has(report, SPAD_FORMAT_JSON, "\"bound\": \"bounded by ");
+    assert_has(report, SPAD_FORMAT_HTML, "\"roofs\":[[");
+    assert_has(report, SPAD_FORMAT_HTML, "\"costs\":\"1 published, 1 in the kernel\"");
     spad_report_destroy(report);
     test_fail_each_allocation(draw_timed, &in);
     spad_sim_destroy(in.sim);
@@ -335,7 +334,7 @@ static void operations_have_their_bytes(void **state) {
             assert_int_equal(report->bars.items[i].bar.reads, wanted[i][0]);
             assert_int_equal(report->bars.items[i].bar.writes, wanted[i][1]);
         }
-        assert_has(report, spad_report_write_json, "\"reads\": 262144, \"writes\": 131072");
+        assert_has(report, SPAD_FORMAT_JSON, "\"reads\": 262144, \"writes\": 131072");
         spad_report_destroy(report);
     }
     spad_sim_destroy(sim);

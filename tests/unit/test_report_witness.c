@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How an error happens, in the page of a report: rows, steps, what is red, and the arrows. */
+#include "spad/experimental/report_parts.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -45,7 +46,7 @@ static void write_page(const spad_check *check, test_text *page) {
     assert_ok(spad_report_create(&report, target, NULL, &error), &error);
     assert_ok(spad_report_add_check(report, check, &error), &error);
     test_text_init(page);
-    assert_ok(spad_report_write_html(report, &page->sink, &error), &error);
+    assert_ok(spad_report_write(report, SPAD_FORMAT_HTML, &page->sink, &error), &error);
     spad_report_destroy(report);
 }
 

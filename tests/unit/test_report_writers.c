@@ -6,17 +6,18 @@
 
 #include "base/text.h"
 #include "report/report.h"
+#include "spad/experimental/report_parts.h"
+#include "spad/experimental/trace_queries.h"
 #include "support/reports.h"
 
-static test_text written(const spad_report *report, test_writer write) {
+static test_text written(const spad_report *report, spad_format format) {
     spad_error error;
     test_text text;
     test_text_init(&text);
-    assert_ok(write(report, &text.sink, &error), &error);
+    assert_ok(spad_report_write(report, format, &text.sink, &error), &error);
     return text;
 }
 
-/* A snapshot has bytes of zero in it. */
 static bool holds(const test_text *text, const char *piece, size_t length) {
     for (size_t i = 0; i + length <= text->count; i++) {
         if (memcmp(text->bytes + i, piece, length) == 0) return true;
@@ -30,33 +31,32 @@ static void each_writer_shows_names_in_its_form(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        const char *text, *svg, *html, *snapshot;
+        const char *text, *svg, *html;
     } cases[] = {
-        {"plain", "plain", "plain", "\"plain\"", "plain"},
-        {NULL, "(unnamed)", "(unnamed)", "null", "(unnamed)"},
-        {"", "(unnamed)", "(unnamed)", "\"\"", "(unnamed)"},
-        {"bad\xFFutf", "bad?utf", "bad\xEF\xBF\xBDutf", "\"bad\\ufffdutf\"", "bad\xEF\xBF\xBDutf"},
-        {"end\xC3", "end?", "end\xEF\xBF\xBD", "\"end\\ufffd\"", "end\xEF\xBF\xBD"},
-        {"li\nne", "li?ne", "li\xEF\xBF\xBDne", "\"li\\u000ane\"", "li\nne"},
-        {"de\x7Fl", "de?l", "de\xEF\xBF\xBDl", "\"de\\u007fl\"", "de\x7Fl"},
-        {"quo\"te\\", "quo\"te\\", "quo&#34;te\\", "\"quo\\\"te\\\\\"", "quo\"te\\"},
-        {"<i>&'", "<i>&'", "&#60;i&#62;&#38;&#39;", "\"\\u003ci\\u003e\\u0026'\"", "<i>&'"},
-        {"se\xE2\x80\xA8p", "se?p", "se\xEF\xBF\xBDp", "\"se\\u2028p\"", "se\xE2\x80\xA8p"},
-        {"se\xE2\x80\xA9q", "se?q", "se\xEF\xBF\xBDq", "\"se\\u2029q\"", "se\xE2\x80\xA9q"},
-        {"[first]", "[first]", "[first]", "\"[first]\"", "[first]"},
+        {"plain", "plain", "plain", "\"plain\""},
+        {NULL, "(unnamed)", "(unnamed)", "null"},
+        {"", "(unnamed)", "(unnamed)", "\"\""},
+        {"bad\xFFutf", "bad?utf", "bad\xEF\xBF\xBDutf", "\"bad\\ufffdutf\""},
+        {"end\xC3", "end?", "end\xEF\xBF\xBD", "\"end\\ufffd\""},
+        {"li\nne", "li?ne", "li\xEF\xBF\xBDne", "\"li\\u000ane\""},
+        {"de\x7Fl", "de?l", "de\xEF\xBF\xBDl", "\"de\\u007fl\""},
+        {"quo\"te\\", "quo\"te\\", "quo&#34;te\\", "\"quo\\\"te\\\\\""},
+        {"<i>&'", "<i>&'", "&#60;i&#62;&#38;&#39;", "\"\\u003ci\\u003e\\u0026'\""},
+        {"se\xE2\x80\xA8p", "se?p", "se\xEF\xBF\xBDp", "\"se\\u2028p\""},
+        {"se\xE2\x80\xA9q", "se?q", "se\xEF\xBF\xBDq", "\"se\\u2029q\""},
+        {"[first]", "[first]", "[first]", "\"[first]\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct {
-            test_writer write;
+            spad_format format;
             const char *piece;
-        } forms[] = {{spad_report_write_text, cases[i].text},
-                     {spad_report_write_svg, cases[i].svg},
-                     {spad_report_write_html, cases[i].html},
-                     {spad_report_write_snapshot, cases[i].snapshot}};
+        } forms[] = {{SPAD_FORMAT_TEXT, cases[i].text},
+                     {SPAD_FORMAT_SVG, cases[i].svg},
+                     {SPAD_FORMAT_HTML, cases[i].html}};
         spad_report *report = test_report_new();
         test_report_add(report, test_box(cases[i].name, 0, 4, 0, 36, 0, 24));
         for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-            test_text text = written(report, forms[f].write);
+            test_text text = written(report, forms[f].format);
             if (!holds(&text, forms[f].piece, strlen(forms[f].piece))) {
                 print_error("case %zu, form %zu: no %s\n", i, f, forms[f].piece);
                 fail();
@@ -65,21 +65,6 @@ static void each_writer_shows_names_in_its_form(void **state) {
         }
         spad_report_destroy(report);
     }
-}
-
-/* The length in front of a text of a snapshot is that of what is written. */
-static void a_mended_name_of_a_snapshot_has_its_new_length(void **state) {
-    (void)state;
-    static const char wanted[] = {'X',    8,      0,   0,      0,      'a',   '\xEF',
-                                  '\xBF', '\xBD', 'b', '\xEF', '\xBF', '\xBD'};
-    spad_report *report = test_report_new();
-    test_report_add(report, test_box("a\xFF"
-                                     "b\xFE",
-                                     0, 1, 0, 8, 0, 4));
-    test_text text = written(report, spad_report_write_snapshot);
-    assert_true(holds(&text, wanted, sizeof wanted));
-    test_text_free(&text);
-    spad_report_destroy(report);
 }
 
 static void sizes_are_short(void **state) {
@@ -173,7 +158,7 @@ static void deep_scopes_share_a_row(void **state) {
     assert_int_equal(spad_report_get_box(report, 0)->slots, 2);
     assert_int_equal(spad_report_get_box(report, 0)->slot, 1);
     assert_int_equal(spad_report_get_box(report, 1)->slots, 0);
-    test_text text = written(report, spad_report_write_json);
+    test_text text = written(report, SPAD_FORMAT_JSON);
     assert_non_null(strstr(text.bytes, "\"pad scope 31\""));
     assert_non_null(strstr(text.bytes, "\"pad scope 32+\""));
     assert_null(strstr(text.bytes, "\"pad scope 33"));
@@ -188,7 +173,7 @@ static spad_plan *plan_of(const char *csv) {
     spad_error error;
     spad_plan *plan;
     assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, csv, strlen(csv), "x.csv", NULL, &error), &error);
     return plan;
 }
 
@@ -239,59 +224,6 @@ static void a_plan_without_buffers_adds_nothing(void **state) {
     spad_plan_destroy(plan);
 }
 
-/* ---- snapshots --------------------------------------------------------------------- */
-
-/* How often a piece stands in a text with zeros. */
-static size_t count_of(const test_text *text, const char *piece) {
-    const size_t length = strlen(piece);
-    size_t count = 0;
-    for (size_t i = 0; i + length <= text->count; i++) {
-        count += memcmp(text->bytes + i, piece, length) == 0;
-    }
-    return count;
-}
-
-static void open_boxes_are_blocks_with_holes_between(void **state) {
-    (void)state;
-    static const struct {
-        int64_t byte, bytes, begin, end;
-        bool open;
-        size_t blocks; /* with this one */
-    } boxes[] = {
-        {8, 8, 0, 4, true, 1},   {8, 8, 2, 4, true, 2},  /* in a layer of its own */
-        {12, 8, 0, 4, true, 2},                          /* on top of the first: left out */
-        {20, 20, 0, 4, true, 3},                         /* up to the end of the space */
-        {0, 8, 0, 4, false, 3},                          /* freed */
-        {0, 8, 0, 2, false, 3},  {16, 0, 0, 2, true, 3}, /* without bytes */
-    };
-    spad_report *report = test_report_new();
-    for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
-        spad_report_box box =
-            test_box("b", 0, 1, boxes[i].byte, boxes[i].bytes, boxes[i].begin, boxes[i].end);
-        box.open = boxes[i].open;
-        test_report_add(report, box);
-        test_text text = written(report, spad_report_write_snapshot);
-        assert_int_equal(count_of(&text, "active_allocated"), boxes[i].blocks);
-        test_text_free(&text);
-    }
-    spad_report_destroy(report);
-}
-
-/* More boxes at one byte than there are layers. */
-static void layers_end(void **state) {
-    (void)state;
-    spad_report *report = test_report_new();
-    for (int i = 0; i < 70; i++) {
-        spad_report_box box = test_box("b", 0, 1, 0, 8, i % 3, 10);
-        box.open = true;
-        test_report_add(report, box);
-    }
-    test_text text = written(report, spad_report_write_snapshot);
-    assert_int_equal(count_of(&text, "active_allocated"), 64);
-    test_text_free(&text);
-    spad_report_destroy(report);
-}
-
 /* ---- comparing --------------------------------------------------------------------- */
 
 static void a_comparison_shows_one_sided_spaces_and_lanes(void **state) {
@@ -310,27 +242,27 @@ static void a_comparison_shows_one_sided_spaces_and_lanes(void **state) {
     assert_ok(spad_report_diff_create(&diff, before, after, NULL, &error), &error);
     test_text text;
     test_text_init(&text);
-    assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
+    assert_ok(spad_report_diff_write(diff, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "moved 0 -> 0 (lane 2), lives [0, 4) -> [0, 5)"));
     assert_non_null(strstr(text.bytes, "shrank 8 -> 4 B (4 -> 2 lanes)"));
     assert_non_null(strstr(text.bytes, "new: 16 B at 0"));
     assert_non_null(
         strstr(text.bytes, "far                  live peak             0 ->            16 B"));
     test_text_clear(&text);
-    assert_ok(spad_report_diff_write_json(diff, &text.sink, &error), &error);
+    assert_ok(spad_report_diff_write(diff, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"before\": null"));
     assert_null(strstr(text.bytes, "\"after\": null"));
     spad_report_diff_destroy(diff);
     /* the other way round it is gone */
     assert_ok(spad_report_diff_create(&diff, after, before, NULL, &error), &error);
     test_text_clear(&text);
-    assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
+    assert_ok(spad_report_diff_write(diff, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "gone: 16 B at 0"));
     assert_non_null(strstr(text.bytes, "grew 4 -> 8 B (2 -> 4 lanes)"));
     assert_non_null(
         strstr(text.bytes, "far                  live peak            16 ->             0 B"));
     test_text_clear(&text);
-    assert_ok(spad_report_diff_write_json(diff, &text.sink, &error), &error);
+    assert_ok(spad_report_diff_write(diff, SPAD_FORMAT_JSON, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"after\": null"));
     spad_report_diff_destroy(diff);
     test_text_free(&text);
@@ -361,10 +293,10 @@ static spad_status draw(spad_report *report, const inputs *in, spad_error *error
     if (status == SPAD_OK) status = spad_report_add_note(report, name, error);
     if (status == SPAD_OK) status = spad_report_add_finding(report, &finding, error);
     if (status == SPAD_OK) status = spad_report_set_source(report, name, name, 600, error);
-    for (int w = 0; w < TEST_WRITERS && status == SPAD_OK; w++) {
+    for (int w = 0; w < TEST_FORMATS && status == SPAD_OK; w++) {
         test_text text;
         test_text_init(&text);
-        status = test_writers[w](report, &text.sink, error);
+        status = spad_report_write(report, test_formats[w], &text.sink, error);
         test_text_free(&text);
     }
     return status;
@@ -412,14 +344,11 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_writer_shows_names_in_its_form),
-        cmocka_unit_test(a_mended_name_of_a_snapshot_has_its_new_length),
         cmocka_unit_test(sizes_are_short),
         cmocka_unit_test(padding_is_known_from_shape_and_type),
         cmocka_unit_test(deep_scopes_share_a_row),
         cmocka_unit_test(gaps_and_windows_become_boxes),
         cmocka_unit_test(a_plan_without_buffers_adds_nothing),
-        cmocka_unit_test(open_boxes_are_blocks_with_holes_between),
-        cmocka_unit_test(layers_end),
         cmocka_unit_test(a_comparison_shows_one_sided_spaces_and_lanes),
         cmocka_unit_test(every_allocation_may_fail),
     };

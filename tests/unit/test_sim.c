@@ -5,8 +5,10 @@
  * the targets, exclusions, causes, the critical path, long loops, and all failures.
  */
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "sim/tune.h"
 #include "sim_fixture.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,13 +37,13 @@ static void one_tile_serialises(void **state) {
     }
     assert_int_equal(makespan(&r), 3200000);
     /* and this is why: every load but the first waits until exp has read */
-    const spad_sim_row load = spad_sim_get_row(r.sim, 2);
-    assert_int_equal(load.kind, SPAD_WAIT_READER);
+    const spad__sim_row load = spad__sim_get_row(r.sim, 2);
+    assert_int_equal(load.kind, SPAD__WAIT_READER);
     assert_int_equal(load.cause, 1);
     assert_int_equal(load.wait, 100000);
     assert_int_equal(load.tensor, 0);
     assert_int_equal(load.slot, 0);
-    assert_int_equal(spad_sim_path_count(r.sim), 32);
+    assert_int_equal(spad__sim_path_count(r.sim), 32);
     stop(&r);
 }
 
@@ -55,7 +57,7 @@ static void two_tiles_overlap(void **state) {
         assert_row(&r, 2 * i + 1, "exp", t + 100, t + 200);
     }
     assert_int_equal(makespan(&r), 1700000);
-    const spad_sim_engine scalar = spad_sim_get_engine(r.sim, 2);
+    const spad__sim_engine scalar = spad__sim_get_engine(r.sim, 2);
     assert_int_equal(scalar.busy, 1600000);
     assert_int_equal(scalar.idle, 100000);
     assert_int_equal(scalar.operations, 16);
@@ -148,7 +150,7 @@ static void durations_are_those_of_the_target(void **state) {
                         : "",
                  cases[i].statements);
         run r = start(text);
-        const spad_sim_row row = spad_sim_get_row(r.sim, spad_sim_row_count(r.sim) - 1);
+        const spad__sim_row row = spad__sim_get_row(r.sim, spad__sim_row_count(r.sim) - 1);
         if (row.end - row.start != cases[i].picoseconds) print_error("%s\n", text);
         assert_int_equal(row.end - row.start, cases[i].picoseconds);
         assert_int_equal(spad_sim_get_totals(r.sim).unknown,
@@ -163,13 +165,13 @@ static void start_ups_overlap(void **state) {
     run r = start("kernel k on trn2\n"
                   "tensor a : sbuf bf16 [2] (128, 512)\n"
                   "for i in 0..2 { dma load writes a[i] }\n");
-    const spad_sim_row one = spad_sim_get_row(r.sim, 0);
-    const spad_sim_row two = spad_sim_get_row(r.sim, 1);
+    const spad__sim_row one = spad__sim_get_row(r.sim, 0);
+    const spad__sim_row two = spad__sim_get_row(r.sim, 1);
     assert_int_equal(one.start, 1300000);
-    assert_int_equal(one.kind, SPAD_WAIT_STARTUP);
+    assert_int_equal(one.kind, SPAD__WAIT_STARTUP);
     assert_int_equal(two.start, one.end);
     assert_int_equal(two.wait, 0);
-    assert_int_equal(two.kind, SPAD_WAIT_NONE);
+    assert_int_equal(two.kind, SPAD__WAIT_NONE);
     stop(&r);
 }
 
@@ -185,8 +187,8 @@ static void old_bytes_are_no_dependence(void **state) {
     "scalar two writes b cost 1000 ns\nvector three reads b writes c\n"
     run apart = start(SHARED("1024"));
     run shared = start(SHARED("0"));
-    const spad_sim_row a = spad_sim_get_row(apart.sim, 2);
-    const spad_sim_row b = spad_sim_get_row(shared.sim, 2);
+    const spad__sim_row a = spad__sim_get_row(apart.sim, 2);
+    const spad__sim_row b = spad__sim_get_row(shared.sim, 2);
     assert_int_equal(a.end - a.start, b.end - b.start);
     stop(&apart);
     stop(&shared);
@@ -194,7 +196,7 @@ static void old_bytes_are_no_dependence(void **state) {
     run part = start("kernel k on trn2\ntensor a : sbuf bf16 (128, 64) at 0\n"
                      "tensor b : sbuf bf16 (128, 32) at 0\ntensor c : sbuf bf16 (128, 64) at 512\n"
                      "vector one writes a\nscalar two writes b\nvector three reads a writes c\n");
-    const spad_sim_row c = spad_sim_get_row(part.sim, 2);
+    const spad__sim_row c = spad__sim_get_row(part.sim, 2);
     assert_true(c.end - c.start > a.end - a.start);
     stop(&part);
 }
@@ -210,8 +212,8 @@ static void ports_are_shared_on_v2(void **state) {
     " cost 10 ns\n"
     run r = start(TWO("trn1", "vector one writes a", "gpsimd two writes b"));
     assert_row(&r, 1, "two", 10, 20);
-    assert_int_equal(spad_sim_get_row(r.sim, 1).kind, SPAD_WAIT_PORT);
-    assert_int_equal(spad_sim_get_row(r.sim, 1).blocker, 0);
+    assert_int_equal(spad__sim_get_row(r.sim, 1).kind, SPAD__WAIT_PORT);
+    assert_int_equal(spad__sim_get_row(r.sim, 1).blocker, 0);
     stop(&r);
     assert_int_equal(makespan_of(TWO("trn2", "vector one writes a", "gpsimd two writes b")), 10000);
     assert_int_equal(makespan_of(TWO("trn1", "vector one writes p", "gpsimd two writes b")), 10000);
@@ -251,9 +253,9 @@ static void transfers_overtake(void **state) {
     assert_row(&r, 1, "store", 50, 60);
     assert_row(&r, 2, "load", 0, 20);
     assert_row(&r, 3, "more", 60, 100); /* 30 ns until the store are too few */
-    const spad_sim_row more = spad_sim_get_row(r.sim, 3);
+    const spad__sim_row more = spad__sim_get_row(r.sim, 3);
     assert_int_equal(more.wait, 20000);
-    assert_int_equal(more.kind, SPAD_WAIT_DATA);
+    assert_int_equal(more.kind, SPAD__WAIT_DATA);
     assert_int_equal(more.queued, 40000);
     assert_int_equal(more.blocker, 1);
     stop(&r);
@@ -284,7 +286,7 @@ static void a_billion_iterations_are_exact(void **state) {
             const spad_sim_totals t = spad_sim_get_totals(r.sim);
             assert_int_equal(t.operations, 4 * define.value - 1 + (define.value + 4) / 5);
             assert_int_equal(r.sim->repeats.count, large);
-            if (large) assert_true(spad_sim_row_count(r.sim) < 20000);
+            if (large) assert_true(spad__sim_row_count(r.sim) < 20000);
             stop(&r);
         }
         /* the scalar engine is never idle once it has begun */
@@ -410,12 +412,12 @@ static void units_of_an_engine_work_for_several_agents(void **state) {
     spad_sim *sim;
     spad_error error;
     size_t vector;
-    assert_ok(spad_target_find_engine(&vector, spad_kernel_get_target(kernel), "vector", &error),
+    assert_ok(spad__target_find_engine(&vector, spad_kernel_get_target(kernel), "vector", &error),
               &error);
     assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
     assert_int_equal(spad_sim_get_totals(sim).makespan, 400000);
-    assert_int_equal(spad_sim_get_engine(sim, vector).busy, 350000);
-    assert_int_equal(spad_sim_get_engine(sim, vector).idle, 50000);
+    assert_int_equal(spad__sim_get_engine(sim, vector).busy, 350000);
+    assert_int_equal(spad__sim_get_engine(sim, vector).idle, 50000);
     assert_int_equal(spad_sim_get_totals(sim).bound, 350000);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
@@ -429,23 +431,23 @@ static void assert_consistent(const run *r) {
     const size_t engines = spad_kernel_get_target(r->kernel)->engine_count;
     assert_null(spad_sim_get_stuck(r->sim));
     for (size_t e = 0; e < engines; e++) {
-        const spad_sim_engine engine = spad_sim_get_engine(r->sim, e);
+        const spad__sim_engine engine = spad__sim_get_engine(r->sim, e);
         assert_true(engine.idle >= 0 && engine.busy <= t.bound);
         assert_int_equal(engine.busy + engine.idle, t.makespan);
     }
     assert_true(t.bound <= t.makespan);
     int64_t before = 0;
-    for (size_t i = 0; i < spad_sim_path_count(r->sim); i++) {
-        const spad_sim_row row = spad_sim_get_row(r->sim, spad_sim_get_path(r->sim, i));
+    for (size_t i = 0; i < spad__sim_path_count(r->sim); i++) {
+        const spad__sim_row row = spad__sim_get_row(r->sim, spad__sim_get_path(r->sim, i));
         assert_true(row.start >= before);
         before = row.end;
     }
-    if (spad_sim_path_count(r->sim) > 0) assert_int_equal(before, t.makespan);
+    if (spad__sim_path_count(r->sim) > 0) assert_int_equal(before, t.makespan);
     for (size_t i = 1; i < r->sim->waits.count; i++) {
         assert_true(r->sim->waits.items[i].total <= r->sim->waits.items[i - 1].total);
     }
-    assert_int_equal(spad_sim_get_path(r->sim, spad_sim_path_count(r->sim)), SIZE_MAX);
-    assert_int_equal(spad_sim_get_row(r->sim, spad_sim_row_count(r->sim)).statement, -1);
+    assert_int_equal(spad__sim_get_path(r->sim, spad__sim_path_count(r->sim)), SIZE_MAX);
+    assert_int_equal(spad__sim_get_row(r->sim, spad__sim_row_count(r->sim)).statement, -1);
 }
 
 static void assert_narrow(const char *text) {
@@ -471,7 +473,7 @@ static void all_examples_run_to_their_end(void **state) {
         run r = start(text);
         assert_consistent(&r);
         test_text_init(&shown);
-        assert_int_equal(spad_sim_write_text(r.sim, &shown.sink, NULL), SPAD_OK);
+        assert_int_equal(spad_sim_write(r.sim, SPAD_FORMAT_TEXT, &shown.sink, NULL), SPAD_OK);
         assert_narrow(shown.bytes);
         test_text_free(&shown);
         stop(&r);
@@ -522,12 +524,12 @@ static void a_broken_sink_is_reported(void **state) {
     test_text text;
     test_text_init(&text);
     text.fail_after = 100;
-    assert_int_equal(spad_sim_write_text(r.sim, &text.sink, NULL), SPAD_ERR_IO);
-    assert_int_equal(spad_sim_write_json(r.sim, &text.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_sim_write(r.sim, SPAD_FORMAT_TEXT, &text.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_sim_write(r.sim, SPAD_FORMAT_JSON, &text.sink, NULL), SPAD_ERR_IO);
     spad_tune *tune;
     assert_int_equal(spad_tune_create(&tune, r.kernel, NULL, NULL), SPAD_OK);
-    assert_int_equal(spad_tune_write_text(tune, &text.sink, NULL), SPAD_ERR_IO);
-    assert_int_equal(spad_tune_write_json(tune, &text.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_tune_write(tune, SPAD_FORMAT_TEXT, &text.sink, NULL), SPAD_ERR_IO);
+    assert_int_equal(spad_tune_write(tune, SPAD_FORMAT_JSON, &text.sink, NULL), SPAD_ERR_IO);
     spad_tune_destroy(tune);
     test_text_free(&text);
     stop(&r);
@@ -535,12 +537,12 @@ static void a_broken_sink_is_reported(void **state) {
 
 static void names_are_complete(void **state) {
     (void)state;
-    for (int kind = 0; kind < SPAD_WAIT_KINDS; kind++) {
-        assert_string_not_equal(spad_wait_kind_name((spad_wait_kind)kind), "?");
+    for (int kind = 0; kind < SPAD__WAIT_KINDS; kind++) {
+        assert_string_not_equal(spad__wait_kind_name((spad__wait_kind)kind), "?");
     }
-    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_KINDS), "?");
-    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_READER), "reader");
-    assert_string_equal(spad_wait_kind_name(SPAD_WAIT_ISSUE), "issue");
+    assert_string_equal(spad__wait_kind_name(SPAD__WAIT_KINDS), "?");
+    assert_string_equal(spad__wait_kind_name(SPAD__WAIT_READER), "reader");
+    assert_string_equal(spad__wait_kind_name(SPAD__WAIT_ISSUE), "issue");
 }
 
 /* Without figures there is no time: the unit of a result follows from the kinds of its costs. */

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
+#include "kernel/kernel_builder.h"
+#include "layout/occupancy.h"
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -88,7 +92,7 @@ static void waves_and_tails(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_sim *sim = simulate(&r, cases[i].blocks);
-        const spad_sim_grid g = spad_sim_get_grid(sim);
+        const spad__sim_grid g = spad__sim_get_grid(sim);
         if (g.waves != cases[i].waves || g.tail != cases[i].tail ||
             g.per_unit != cases[i].per_unit ||
             spad_sim_get_totals(sim).time != cases[i].time * NS) {
@@ -96,7 +100,7 @@ static void waves_and_tails(void **state) {
                      (long long)cases[i].blocks, (long long)g.waves, (long long)g.tail,
                      (long long)g.per_unit, (long long)spad_sim_get_totals(sim).time);
         }
-        assert_int_equal(g.occupancy.limit, SPAD_OCCUPANCY_SPACE);
+        assert_int_equal(g.occupancy.limit, SPAD__OCCUPANCY_SPACE);
         assert_int_equal(g.occupancy.blocks, 2);
         spad_sim_destroy(sim);
     }
@@ -137,9 +141,9 @@ static void blocks_in_step(void **state) {
         run r = start_run(cases[i].text);
         spad_sim *alone = simulate(&r, 10);
         spad_sim *both = simulate(&r, 20);
-        assert_int_equal(spad_sim_get_grid(both).per_unit, 2);
-        assert_int_equal(spad_sim_get_grid(alone).wave_time, cases[i].alone * NS);
-        assert_int_equal(spad_sim_get_grid(both).wave_time, cases[i].wave * NS);
+        assert_int_equal(spad__sim_get_grid(both).per_unit, 2);
+        assert_int_equal(spad__sim_get_grid(alone).wave_time, cases[i].alone * NS);
+        assert_int_equal(spad__sim_get_grid(both).wave_time, cases[i].wave * NS);
         spad_sim_destroy(alone);
         spad_sim_destroy(both);
         end_run(&r);
@@ -167,7 +171,7 @@ static void grids_in_words(void **state) {
         test_text text;
         spad_error error;
         test_text_init(&text);
-        assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+        assert_ok(spad_sim_write(sim, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
         if (strstr(text.bytes, cases[i].words) == NULL) print_error("%s", text.bytes);
         assert_non_null(strstr(text.bytes, cases[i].words));
         test_text_free(&text);
@@ -198,15 +202,15 @@ static void grid_of_the_kernel(void **state) {
     (void)state;
     run r = start_run("kernel k on chip\nparam G = 20\ngrid G * 2\n"
                       "tensor x : registers f32 (64, 64)\nsimt fma updates x\n");
-    assert_int_equal(spad_kernel_get_grid(r.kernel), 40);
+    assert_int_equal(spad__kernel_get_grid(r.kernel), 40);
     spad_sim *sim = simulate(&r, 0);
-    assert_int_equal(spad_sim_get_grid(sim).blocks, 40);
-    assert_int_equal(spad_sim_get_grid(sim).per_unit, 4);
+    assert_int_equal(spad__sim_get_grid(sim).blocks, 40);
+    assert_int_equal(spad__sim_get_grid(sim).per_unit, 4);
     assert_int_equal(spad_sim_get_totals(sim).time, 4 * 64 * NS);
     assert_int_equal(spad_sim_get_totals(sim).makespan, 64 * NS);
     spad_sim_destroy(sim);
     sim = simulate(&r, 10);
-    assert_int_equal(spad_sim_get_grid(sim).blocks, 10);
+    assert_int_equal(spad__sim_get_grid(sim).blocks, 10);
     spad_sim_destroy(sim);
     const spad_sim_options negative = {.grid = -1};
     spad_error error;
@@ -221,8 +225,8 @@ static void target_without_units(void **state) {
     spad_kernel *kernel = test_parse("kernel k on sm_103\ngrid 7\nsimt op cost 5 ns\n");
     spad_sim *sim;
     assert_int_equal(spad_sim_create(&sim, kernel, NULL, NULL), SPAD_OK);
-    assert_int_equal(spad_sim_get_grid(sim).blocks, 7);
-    assert_int_equal(spad_sim_get_grid(sim).units, 0);
+    assert_int_equal(spad__sim_get_grid(sim).blocks, 7);
+    assert_int_equal(spad__sim_get_grid(sim).units, 0);
     assert_int_equal(spad_sim_get_totals(sim).time, 5 * NS);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
@@ -285,38 +289,38 @@ static void faults_of_the_language(void **state) {
 static void calls_of_the_builder(void **state) {
     (void)state;
     run r = start_run("kernel k on chip\n");
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     const spad_amount five = {.value = 5};
     const spad_kernel_options options = {.target = r.chip};
-    assert_int_equal(spad_kernel_builder_create(&builder, "k", "", r.chip, &options, NULL),
+    assert_int_equal(spad__kernel_builder_create(&builder, "k", "", r.chip, &options, NULL),
                      SPAD_OK);
-    assert_int_equal(spad_kernel_builder_latency(builder, SPAD_COST_NS, five, NULL),
+    assert_int_equal(spad__kernel_builder_latency(builder, SPAD_COST_NS, five, NULL),
                      SPAD_ERR_ARGUMENT); /* no operation */
-    assert_int_equal(spad_kernel_builder_work(builder, SPAD_WORK_EXP, five, NULL),
+    assert_int_equal(spad__kernel_builder_work(builder, SPAD_WORK_EXP, five, NULL),
                      SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_kernel_builder_operation(builder, "simt", "op", NULL), SPAD_OK);
-    assert_int_equal(spad_kernel_builder_latency(builder, SPAD_COST_TARGET, five, NULL),
+    assert_int_equal(spad__kernel_builder_operation(builder, "simt", "op", NULL), SPAD_OK);
+    assert_int_equal(spad__kernel_builder_latency(builder, SPAD_COST_TARGET, five, NULL),
                      SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_kernel_builder_latency(builder, SPAD_COST_NS, five, NULL), SPAD_OK);
-    assert_int_equal(spad_kernel_builder_work(builder, SPAD_WORK_MAC, five, NULL),
+    assert_int_equal(spad__kernel_builder_latency(builder, SPAD_COST_NS, five, NULL), SPAD_OK);
+    assert_int_equal(spad__kernel_builder_work(builder, SPAD_WORK_MAC, five, NULL),
                      SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_kernel_builder_work(builder, SPAD_WORKS, five, NULL), SPAD_ERR_ARGUMENT);
-    assert_int_equal(spad_kernel_builder_work(builder, SPAD_WORK_EXP, five, NULL), SPAD_OK);
-    spad_kernel_builder_destroy(builder);
+    assert_int_equal(spad__kernel_builder_work(builder, SPAD_WORKS, five, NULL), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad__kernel_builder_work(builder, SPAD_WORK_EXP, five, NULL), SPAD_OK);
+    spad__kernel_builder_destroy(builder);
     end_run(&r);
 }
 
 /* ---- occupancy --------------------------------------------------------------------- */
 
-static void check_occupancy(const char *text, int64_t blocks, spad_occupancy_limit limit,
+static void check_occupancy(const char *text, int64_t blocks, spad__occupancy_limit limit,
                             int64_t each) {
     run r = start_run(text);
     spad_layout *layout;
     assert_int_equal(spad_layout_create(&layout, r.kernel, NULL, NULL), SPAD_OK);
-    const spad_occupancy o = spad_occupancy_get(r.kernel, layout);
+    const spad__occupancy o = spad__occupancy_get(r.kernel, layout);
     if (o.blocks != blocks || o.limit != limit || o.each != each) {
         fail_msg("%s%lld blocks by %s, %lld each", text, (long long)o.blocks,
-                 spad_occupancy_limit_name(o.limit), (long long)o.each);
+                 spad__occupancy_limit_name(o.limit), (long long)o.each);
     }
     spad_layout_destroy(layout);
     end_run(&r);
@@ -324,23 +328,23 @@ static void check_occupancy(const char *text, int64_t blocks, spad_occupancy_lim
 
 static void what_limits_blocks(void **state) {
     (void)state;
-    check_occupancy("kernel k on chip\n", 8, SPAD_OCCUPANCY_GROUPS, 1);
+    check_occupancy("kernel k on chip\n", 8, SPAD__OCCUPANCY_GROUPS, 1);
     check_occupancy(
         "kernel k on chip\ntensor s : shared u8 (20000)\ncopy c writes s\nsimt r reads s\n", 4,
-        SPAD_OCCUPANCY_SPACE, 21024);
+        SPAD__OCCUPANCY_SPACE, 21024);
     check_occupancy("kernel k on chip\nagent a of 300 threads { simt op cost 1 ns }\n", 3,
-                    SPAD_OCCUPANCY_THREADS, 300);
+                    SPAD__OCCUPANCY_THREADS, 300);
     /* 100 registers in each of 128 threads are 104: a warp has them in steps of 256 */
     check_occupancy("kernel k on chip\n"
                     "agent a of 128 threads registers 100 { simt op cost 1 ns }\n",
-                    4, SPAD_OCCUPANCY_REGISTERS, 128 * 104);
+                    4, SPAD__OCCUPANCY_REGISTERS, 128 * 104);
     check_occupancy("kernel k on chip\nagent a of 128 threads registers 200 { simt op cost 1 ns }\n"
                     "agent b { simt op cost 1 ns }\n",
-                    8, SPAD_OCCUPANCY_GROUPS, 1); /* b does not state its threads */
+                    8, SPAD__OCCUPANCY_GROUPS, 1); /* b does not state its threads */
     check_occupancy("kernel k on chip\nagent a of 128 threads {\n"
                     "    tensor x : registers f32 (128, 200)\n    simt op updates x\n}\n",
-                    2, SPAD_OCCUPANCY_REGISTERS, 128 * 200);
-    assert_string_equal(spad_occupancy_limit_name(SPAD_OCCUPANCY_LIMITS), "?");
+                    2, SPAD__OCCUPANCY_REGISTERS, 128 * 200);
+    assert_string_equal(spad__occupancy_limit_name(SPAD__OCCUPANCY_LIMITS), "?");
 }
 
 static void a_memory_that_is_not_used_does_not_hide_the_limit_of_another(void **state) {
@@ -349,9 +353,9 @@ static void a_memory_that_is_not_used_does_not_hide_the_limit_of_another(void **
                                      "fill writes t\nsimt op reads t\n");
     spad_layout *layout;
     assert_int_equal(spad_layout_create(&layout, kernel, NULL, NULL), SPAD_OK);
-    const spad_occupancy o = spad_occupancy_get(kernel, layout);
+    const spad__occupancy o = spad__occupancy_get(kernel, layout);
     const spad_target *target = spad_kernel_get_target(kernel);
-    assert_int_equal(o.limit, SPAD_OCCUPANCY_SPACE);
+    assert_int_equal(o.limit, SPAD__OCCUPANCY_SPACE);
     assert_string_equal(target->spaces[o.space].name, "tmem");
     assert_int_equal(o.blocks, 2);
     spad_layout_destroy(layout);
@@ -361,21 +365,21 @@ static void a_memory_that_is_not_used_does_not_hide_the_limit_of_another(void **
 /* The main program counts as an agent does. Agents are threads of the same block. */
 static void threads_of_the_main_program(void **state) {
     (void)state;
-    check_occupancy("kernel k on chip\nthreads 300\nsimt op cost 1 ns\n", 3, SPAD_OCCUPANCY_THREADS,
-                    300);
+    check_occupancy("kernel k on chip\nthreads 300\nsimt op cost 1 ns\n", 3,
+                    SPAD__OCCUPANCY_THREADS, 300);
     check_occupancy("kernel k on chip\nthreads 256 registers 128\nsimt op cost 1 ns\n", 2,
-                    SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+                    SPAD__OCCUPANCY_REGISTERS, 256 * 128);
     check_occupancy("kernel k on chip\nthreads 256\ntensor x : registers f32 (256, 128)\n"
                     "simt op updates x\n",
-                    2, SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+                    2, SPAD__OCCUPANCY_REGISTERS, 256 * 128);
     /* no thread has more than 255: the rest is spilled */
     check_occupancy("kernel k on chip\nthreads 128\ntensor x : registers f32 (128, 400)\n"
                     "simt op updates x\n",
-                    2, SPAD_OCCUPANCY_REGISTERS, 256 * 128);
+                    2, SPAD__OCCUPANCY_REGISTERS, 256 * 128);
     check_occupancy("kernel k on chip\nthreads 128\nagent a of 300 threads { simt op cost 1 ns }\n",
-                    3, SPAD_OCCUPANCY_THREADS, 300);
+                    3, SPAD__OCCUPANCY_THREADS, 300);
     check_occupancy("kernel k on chip\nthreads 400\nagent a { simt op cost 1 ns }\n", 2,
-                    SPAD_OCCUPANCY_THREADS, 400);
+                    SPAD__OCCUPANCY_THREADS, 400);
 }
 
 static void assert_occupancy_text(const char *text, const char *wanted) {
@@ -412,7 +416,7 @@ static void registers_in_words(void **state) {
     assert_int_equal(strlen(out.bytes), 0);
     assert_int_equal(spad_occupancy_write_json(kernel, NULL, &out.sink, NULL), SPAD_OK);
     assert_string_equal(out.bytes, "null\n");
-    assert_int_equal(spad_occupancy_get_agent(kernel, 9).bytes, 0);
+    assert_int_equal(spad__occupancy_get_agent(kernel, 9).bytes, 0);
     test_text_free(&out);
     spad_kernel_destroy(kernel);
 }
@@ -444,17 +448,17 @@ static void blocks_that_are_too_large(void **state) {
 
 /* ---- roofs ------------------------------------------------------------------------- */
 
-static void check_bound(const char *operations, spad_bound_kind kind, const char *words) {
+static void check_bound(const char *operations, spad__bound_kind kind, const char *words) {
     char text[1024];
     snprintf(text, sizeof text, "%s%s", BLOCK(""), operations);
     run r = start_run(text);
     spad_sim *sim = simulate(&r, 0);
     test_text out;
     test_text_init(&out);
-    assert_int_equal(spad_sim_get_bound_kind(sim), kind);
-    assert_int_equal(spad_sim_write_text(sim, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad__sim_get_bound_kind(sim), kind);
+    assert_int_equal(spad_sim_write(sim, SPAD_FORMAT_TEXT, &out.sink, NULL), SPAD_OK);
     if (strstr(out.bytes, words) == NULL) fail_msg("no '%s' in\n%s", words, out.bytes);
-    assert_int_equal(spad_sim_get_roof(sim, 99).engine, -1);
+    assert_int_equal(spad__sim_get_roof(sim, 99).engine, -1);
     test_text_free(&out);
     spad_sim_destroy(sim);
     end_run(&r);
@@ -462,15 +466,15 @@ static void check_bound(const char *operations, spad_bound_kind kind, const char
 
 static void what_bounds_a_kernel(void **state) {
     (void)state;
-    check_bound("", SPAD_BOUND_LATENCY,
+    check_bound("", SPAD__BOUND_LATENCY,
                 "bounded    by latency: copy global to shared works 60.9 %");
-    check_bound("simt op updates x cost 900 ns\n", SPAD_BOUND_VECTOR,
+    check_bound("simt op updates x cost 900 ns\n", SPAD__BOUND_VECTOR,
                 "bounded    by vector: simt works 90.6 %");
     check_bound("copy more reads g writes s(6400..12800)\n"
                 "copy more reads g writes s(12800..19200)\n",
-                SPAD_BOUND_COPIES, "bounded    by copies: copy global to shared works 100.0 %");
-    assert_string_equal(spad_bound_kind_name(SPAD_BOUND_MATRIX), "matrix");
-    assert_string_equal(spad_bound_kind_name(SPAD_BOUND_KINDS), "?");
+                SPAD__BOUND_COPIES, "bounded    by copies: copy global to shared works 100.0 %");
+    assert_string_equal(spad__bound_kind_name(SPAD__BOUND_MATRIX), "matrix");
+    assert_string_equal(spad__bound_kind_name(SPAD__BOUND_KINDS), "?");
 }
 
 static spad_status create(const spad_host *host, void *context) {
@@ -485,28 +489,28 @@ static void kernels_without_work(void **state) {
     (void)state;
     run r = start_run("kernel k on chip\ntensor x : shared u8 (64)\n");
     spad_sim *sim = simulate(&r, 0);
-    assert_int_equal(spad_sim_roof_count(sim), 0);
-    assert_int_equal(spad_sim_get_roof(sim, 0).path, -1);
-    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_LATENCY);
+    assert_int_equal(spad__sim_roof_count(sim), 0);
+    assert_int_equal(spad__sim_get_roof(sim, 0).path, -1);
+    assert_int_equal(spad__sim_get_bound_kind(sim), SPAD__BOUND_LATENCY);
     test_text out;
     test_text_init(&out);
-    assert_int_equal(spad_sim_write_text(sim, &out.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_sim_write(sim, SPAD_FORMAT_TEXT, &out.sink, NULL), SPAD_OK);
     assert_null(strstr(out.bytes, "bounded"));
     test_text_free(&out);
     spad_sim_destroy(sim);
     end_run(&r);
     r = start_run("kernel k on chip\nsimt op cost 0 ns\n"); /* no time at all */
     sim = simulate(&r, 3);
-    assert_int_equal(spad_sim_roof_count(sim), 1);
-    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_LATENCY);
+    assert_int_equal(spad__sim_roof_count(sim), 1);
+    assert_int_equal(spad__sim_get_bound_kind(sim), SPAD__BOUND_LATENCY);
     assert_int_equal(spad_sim_get_totals(sim).time, 0);
     spad_sim_destroy(sim);
     end_run(&r);
     r = start_run("kernel k on chip\nsimt op cost 10000000000000 ns\n"); /* 10^16 ps */
     sim = simulate(&r, 0);
-    assert_int_equal(spad_sim_roof_count(sim), 1);
-    assert_int_equal(spad_sim_get_roof(sim, 0).busy, INT64_C(10000000000000000));
-    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_VECTOR);
+    assert_int_equal(spad__sim_roof_count(sim), 1);
+    assert_int_equal(spad__sim_get_roof(sim, 0).busy, INT64_C(10000000000000000));
+    assert_int_equal(spad__sim_get_bound_kind(sim), SPAD__BOUND_VECTOR);
     spad_sim_destroy(sim);
     end_run(&r);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -81,7 +82,7 @@ static double time_of(const char *launch, const char *merges, const char *queue,
         fail_msg("%s", error.message);
     }
     const spad_sim_totals totals = spad_sim_get_totals(r.sim);
-    const spad_sim_grid g = spad_sim_get_grid(r.sim);
+    const spad__sim_grid g = spad__sim_get_grid(r.sim);
     assert_int_equal(g.units, UNITS);
     if (grid != NULL) *grid = (double)totals.time / 1000;
     end(&r);
@@ -161,7 +162,7 @@ static void the_fields_are_written_and_read_again(void **state) {
         SPAD_OK);
     test_text text;
     test_text_init(&text);
-    assert_int_equal(spad_target_write_text(r.chip, &text.sink, &error), SPAD_OK);
+    assert_int_equal(spad_target_write(r.chip, SPAD_FORMAT_TEXT, &text.sink, &error), SPAD_OK);
     assert_non_null(strstr(text.bytes, "units 10 launch 5200 ns"));
     assert_non_null(strstr(text.bytes, " merges 2"));
     assert_non_null(strstr(text.bytes, "20.4 percent"));

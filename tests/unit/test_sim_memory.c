@@ -5,6 +5,7 @@
  * is arithmetic by hand. */
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -116,17 +117,17 @@ static void reads_and_writes_share_the_memory(void **state) {
     assert_true(both >= 128 * tile);
     assert_true(both < 131 * tile);
     run r = started(&plain, STREAM(SAVES));
-    const spad_sim_roof roof = spad_sim_get_roof(r.sim, 0);
+    const spad__sim_roof roof = spad__sim_get_roof(r.sim, 0);
     assert_int_equal(roof.engine, -1);
     assert_int_equal(roof.memory, 2);
     assert_false(roof.cache);
-    assert_int_equal(roof.kind, SPAD_BOUND_COPIES);
+    assert_int_equal(roof.kind, SPAD__BOUND_COPIES);
     assert_int_equal(roof.busy, 128 * tile);
     assert_int_equal(spad_sim_get_totals(r.sim).bound, 128 * tile);
     test_text text;
     test_text_init(&text);
     spad_error error;
-    assert_int_equal(spad_sim_write_text(r.sim, &text.sink, &error), SPAD_OK);
+    assert_int_equal(spad_sim_write(r.sim, SPAD_FORMAT_TEXT, &text.sink, &error), SPAD_OK);
     assert_non_null(strstr(text.bytes, "by copies: memory of global works"));
     test_text_free(&text);
     end(&r);
@@ -186,8 +187,8 @@ static void the_memory_is_not_asked(void **state) {
                             "tensor s : shared bf16 [8] (64, 64) ring 8\n"
                             "for i in 0..8 { copy load reads g[i] writes s[i] }\n");
     size_t seen = 0;
-    for (size_t i = 0; i < spad_sim_roof_count(r.sim); i++) {
-        const spad_sim_roof roof = spad_sim_get_roof(r.sim, i);
+    for (size_t i = 0; i < spad__sim_roof_count(r.sim); i++) {
+        const spad__sim_roof roof = spad__sim_get_roof(r.sim, i);
         if (roof.memory < 0) continue;
         assert_int_equal(roof.busy, roof.cache ? 8 * 81920 : 4 * 819200);
         seen++;
@@ -228,8 +229,8 @@ static const char issues[] = "kernel k on chip\nunit mma on tensor fifo\n"
 static int64_t start_of_two(const chip_words *w) {
     run r = started(w, issues);
     int64_t at = -1;
-    for (size_t i = 0; i < spad_sim_row_count(r.sim); i++) {
-        const spad_sim_row row = spad_sim_get_row(r.sim, i);
+    for (size_t i = 0; i < spad__sim_row_count(r.sim); i++) {
+        const spad__sim_row row = spad__sim_get_row(r.sim, i);
         const spad_statement *s = spad_kernel_get_statement(r.kernel, (size_t)row.statement);
         if (strcmp(s->name, "two") == 0) at = row.start;
     }
@@ -323,7 +324,7 @@ static void fields_are_written_and_read_again(void **state) {
     spad_error error;
     spad_target *again;
     test_text_init(&text);
-    assert_int_equal(spad_target_write_text(r.chip, &text.sink, &error), SPAD_OK);
+    assert_int_equal(spad_target_write(r.chip, SPAD_FORMAT_TEXT, &text.sink, &error), SPAD_OK);
     assert_non_null(strstr(text.bytes, "launch 5000 ns block 700 ns signal 40 ns"));
     assert_int_equal(
         spad_target_parse(&again, text.bytes, strlen(text.bytes), "again", NULL, NULL, &error),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -139,8 +140,8 @@ static void options_that_are_wrong_are_refused(void **state) {
     }
     assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
     const size_t engines = spad_kernel_get_target(kernel)->engine_count;
-    assert_int_equal(spad_sim_get_engine(sim, engines).operations, 0); /* beyond the last */
-    assert_int_equal(spad_sim_get_engine(sim, SIZE_MAX).busy, 0);
+    assert_int_equal(spad__sim_get_engine(sim, engines).operations, 0); /* beyond the last */
+    assert_int_equal(spad__sim_get_engine(sim, SIZE_MAX).busy, 0);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
 }
@@ -155,7 +156,7 @@ static test_text text_of(const char *source) {
     spad_kernel *kernel = test_parse(source);
     test_text_init(&text);
     assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
-    assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+    assert_ok(spad_sim_write(sim, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
     return text;

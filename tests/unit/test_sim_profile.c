@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/files.h"
 #include "support/kernels.h"
 #include "support/support.h"
+#include "target/target.h"
 
 #define KERNELS "examples/kernels/"
 
@@ -105,14 +107,14 @@ static void shares_of_the_profile(void **state) {
         const spad_sim_totals totals = spad_sim_get_totals(sim);
         assert_int_equal(totals.by_origin[SPAD_ORIGIN_PUBLISHED], totals.operations);
         size_t engine;
-        assert_int_equal(spad_target_find_engine(&engine, trn2, "dma", NULL), SPAD_OK);
-        check_share(rows[i].name, "dma", spad_sim_get_engine(sim, engine).active, totals.makespan,
+        assert_int_equal(spad__target_find_engine(&engine, trn2, "dma", NULL), SPAD_OK);
+        check_share(rows[i].name, "dma", spad__sim_get_engine(sim, engine).active, totals.makespan,
                     rows[i].dma);
-        assert_int_equal(spad_target_find_engine(&engine, trn2, "tensor", NULL), SPAD_OK);
-        check_share(rows[i].name, "tensor", spad_sim_get_engine(sim, engine).busy, totals.makespan,
+        assert_int_equal(spad__target_find_engine(&engine, trn2, "tensor", NULL), SPAD_OK);
+        check_share(rows[i].name, "tensor", spad__sim_get_engine(sim, engine).busy, totals.makespan,
                     rows[i].tensor);
-        assert_int_equal(spad_target_find_engine(&engine, trn2, "vector", NULL), SPAD_OK);
-        check_share(rows[i].name, "vector", spad_sim_get_engine(sim, engine).busy, totals.makespan,
+        assert_int_equal(spad__target_find_engine(&engine, trn2, "vector", NULL), SPAD_OK);
+        check_share(rows[i].name, "vector", spad__sim_get_engine(sim, engine).busy, totals.makespan,
                     rows[i].vector);
         spad_sim_destroy(sim);
         spad_kernel_destroy(kernel);

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
+#include "target/target.h"
 
 enum { NS = 1000 };
 
@@ -92,7 +94,7 @@ static void check_one(const char *operation, int64_t busy, int64_t result, int64
     char text[2048];
     snprintf(text, sizeof text, "%s%s\n", TENSORS, operation);
     run r = start_run(text);
-    const spad_sim_row row = spad_sim_get_row(r.sim, 0);
+    const spad__sim_row row = spad__sim_get_row(r.sim, 0);
     if (row.end - row.start != busy || row.done - row.start != result ||
         r.totals.makespan != makespan) {
         fail_msg("%s: busy %lld, result %lld, makespan %lld", operation,
@@ -153,7 +155,7 @@ static void count_origins(const char *operation, spad_origin origin) {
     for (int i = 0; i < SPAD_ORIGINS; i++) {
         if (r.totals.by_origin[i] != (i == (int)origin)) {
             fail_msg("%s: %lld costs are %s", operation, (long long)r.totals.by_origin[i],
-                     spad_origin_name((spad_origin)i));
+                     spad__origin_name((spad_origin)i));
         }
     }
     assert_int_equal(r.totals.unit, SPAD_TIME_REAL);
@@ -192,7 +194,7 @@ static void latency_without_synchronisation(void **state) {
     r = start_run(TENSORS "tensor mma reads a, b writes c cost 10 ns latency 100 ns\n"
                           "tensor mma reads a, b updates c cost 10 ns latency 100 ns\n");
     assert_int_equal(r.totals.makespan, 220 * NS);
-    assert_int_equal(spad_sim_get_row(r.sim, 1).kind, SPAD_WAIT_DATA);
+    assert_int_equal(spad__sim_get_row(r.sim, 1).kind, SPAD__WAIT_DATA);
     end_run(&r);
 }
 
@@ -235,10 +237,10 @@ static void signals_after_a_latency(void **state) {
                                    "    wait done parity 0\n"
                                    "    simt op updates y cost 1 ns\n"
                                    "}\n");
-    const spad_sim_row second = spad_sim_get_row(r.sim, 1);
+    const spad__sim_row second = spad__sim_get_row(r.sim, 1);
     assert_int_equal(second.start, 10 * NS);
     assert_int_equal(second.done, 60 * NS);
-    assert_int_equal(spad_sim_get_row(r.sim, 2).start, 110 * NS);
+    assert_int_equal(spad__sim_get_row(r.sim, 2).start, 110 * NS);
     end_run(&r);
     r = start_run(
         TENSORS UNIT("fifo") "agent one {\n"
@@ -248,8 +250,8 @@ static void signals_after_a_latency(void **state) {
                              "    drain all\n"
                              "    simt op updates y cost 1 ns\n"
                              "}\n");
-    assert_int_equal(spad_sim_get_row(r.sim, 1).start, 110 * NS);
-    assert_int_equal(spad_sim_get_row(r.sim, 2).start, 160 * NS);
+    assert_int_equal(spad__sim_get_row(r.sim, 1).start, 110 * NS);
+    assert_int_equal(spad__sim_get_row(r.sim, 2).start, 160 * NS);
     end_run(&r);
 }
 
@@ -261,7 +263,7 @@ static void agents_share_an_engine(void **state) {
                               "agent two { tensor mma reads a, b updates x cost 30 ns latency 60 "
                               "ns\n tensor mma reads a, b updates x cost 30 ns latency 60 ns }\n");
     assert_int_equal(r.totals.makespan, 210 * NS); /* 30 + 2 x 90 */
-    assert_int_equal(spad_sim_get_engine(r.sim, 0).busy, 120 * NS);
+    assert_int_equal(spad__sim_get_engine(r.sim, 0).busy, 120 * NS);
     end_run(&r);
 }
 
@@ -270,12 +272,12 @@ static void agents_split_the_issue(void **state) {
     (void)state;
     run r = start_run(TENSORS "agent one of 32 threads { simt fma updates x }\n");
     assert_int_equal(r.totals.makespan, 128 * NS);
-    assert_int_equal(spad_sim_get_engine(r.sim, 1).busy, 32 * NS);
+    assert_int_equal(spad__sim_get_engine(r.sim, 1).busy, 32 * NS);
     end_run(&r);
     r = start_run(TENSORS "tensor z : registers f32 [4] (64, 64)\n"
                           "agent part[4] as w of 32 threads { simt fma updates z[w] }\n");
     assert_int_equal(r.totals.makespan, 128 * NS);
-    assert_int_equal(spad_sim_get_engine(r.sim, 1).busy, 128 * NS);
+    assert_int_equal(spad__sim_get_engine(r.sim, 1).busy, 128 * NS);
     end_run(&r);
     r = start_run(TENSORS "agent one of 128 threads { simt fma updates x }\n"
                           "agent two of 256 threads { simt fma updates y }\n");
@@ -294,11 +296,11 @@ static void transfers_share_a_path(void **state) {
                               "    wait loads pending 0\n"
                               "}\n");
     assert_int_equal(r.totals.makespan, (600 + 8 * 128) * NS);
-    assert_int_equal(spad_sim_get_engine_path(r.sim, 2, 0).busy, 1024 * NS);
-    assert_int_equal(spad_sim_get_engine_path(r.sim, 2, 0).operations, 8);
-    assert_int_equal(spad_sim_get_engine_path(r.sim, 2, 1).operations, 0);
-    assert_int_equal(spad_sim_get_engine_path(r.sim, 2, 2).busy, 0);
-    assert_int_equal(spad_sim_get_engine_path(r.sim, 9, 0).busy, 0);
+    assert_int_equal(spad__sim_get_engine_path(r.sim, 2, 0).busy, 1024 * NS);
+    assert_int_equal(spad__sim_get_engine_path(r.sim, 2, 0).operations, 8);
+    assert_int_equal(spad__sim_get_engine_path(r.sim, 2, 1).operations, 0);
+    assert_int_equal(spad__sim_get_engine_path(r.sim, 2, 2).busy, 0);
+    assert_int_equal(spad__sim_get_engine_path(r.sim, 9, 0).busy, 0);
     end_run(&r);
     r = start_run(TENSORS "unit tma on copy free\nunit out on copy free\ngroup loads\n"
                           "agent one {\n"
@@ -343,7 +345,7 @@ static void repetition_with_latencies(void **state) {
     assert_int_equal(spad_sim_create(&quick, kernel, &skipping, NULL), SPAD_OK);
     assert_int_equal(spad_sim_create(&slow, kernel, &running, NULL), SPAD_OK);
     assert_true(quick->repeats.count > 0);
-    assert_true(spad_sim_row_count(quick) < 1000);
+    assert_true(spad__sim_row_count(quick) < 1000);
     const spad_sim_totals a = spad_sim_get_totals(quick);
     const spad_sim_totals b = spad_sim_get_totals(slow);
     assert_int_equal(a.makespan, b.makespan);
@@ -351,7 +353,7 @@ static void repetition_with_latencies(void **state) {
     assert_int_equal(a.by_kernel, 3000);
     assert_int_equal(a.by_origin[SPAD_ORIGIN_PUBLISHED], 3000);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(spad_sim_get_engine(quick, i).busy, spad_sim_get_engine(slow, i).busy);
+        assert_int_equal(spad__sim_get_engine(quick, i).busy, spad__sim_get_engine(slow, i).busy);
     }
     spad_sim_destroy(quick);
     spad_sim_destroy(slow);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -29,7 +30,7 @@ typedef struct outcome {
     spad_status status;
     spad_error error;
     spad_sim_totals totals;
-    spad_sim_grid grid;
+    spad__sim_grid grid;
     bool has_line; /* its text has the line that was asked for */
 } outcome;
 
@@ -37,7 +38,7 @@ static bool has_line(const spad_sim *sim, const char *line) {
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+    assert_ok(spad_sim_write(sim, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     const bool found = strstr(text.bytes, line) != NULL;
     test_text_free(&text);
     return found;
@@ -81,7 +82,7 @@ static outcome simulate_and_ask(const chip *c, const char *text, int64_t grid, c
     o.status = spad_sim_create(&sim, kernel, &how, &o.error);
     if (o.status == SPAD_OK) {
         o.totals = spad_sim_get_totals(sim);
-        o.grid = spad_sim_get_grid(sim);
+        o.grid = spad__sim_get_grid(sim);
         o.has_line = line != NULL && has_line(sim, line);
     }
     spad_sim_destroy(sim);

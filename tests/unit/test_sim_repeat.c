@@ -6,6 +6,7 @@
  * overlooked, or expected at the wrong iteration, is a different result.
  */
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -41,8 +42,8 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
                 (spad_sim_get_stuck(a) == NULL) == (spad_sim_get_stuck(b) == NULL) &&
                 a->waits.count == b->waits.count;
     for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
-        const spad_sim_engine e = spad_sim_get_engine(a, i);
-        const spad_sim_engine f = spad_sim_get_engine(b, i);
+        const spad__sim_engine e = spad__sim_get_engine(a, i);
+        const spad__sim_engine f = spad__sim_get_engine(b, i);
         same = same && e.busy == f.busy && e.operations == f.operations;
     }
     for (size_t i = 0; same && i < a->waits.count; i++) {

@@ -37,7 +37,7 @@ static void assert_same_figures(const spad_kernel *kernel, const spad_sim *a, co
     assert_int_equal(waited(a), waited(b));
     assert_int_equal(spad_sim_get_stuck(a) != NULL, spad_sim_get_stuck(b) != NULL);
     for (size_t e = 0; e < spad_kernel_get_target(kernel)->engine_count; e++) {
-        assert_int_equal(spad_sim_get_engine(a, e).busy, spad_sim_get_engine(b, e).busy);
+        assert_int_equal(spad__sim_get_engine(a, e).busy, spad__sim_get_engine(b, e).busy);
     }
 }
 
@@ -243,8 +243,8 @@ static void the_timeline_ends_at_a_skipped_loop(void **state) {
     test_text_init(&text);
     assert_int_equal(sim->repeats.count, 2);
     const size_t rows = sim->repeats.items[0].row;
-    assert_true(rows < spad_sim_row_count(sim));
-    assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+    assert_true(rows < spad__sim_row_count(sim));
+    assert_ok(spad_sim_write(sim, SPAD_FORMAT_TEXT, &text.sink, &error), &error);
     char first[64];
     snprintf(first, sizeof first, "operations: the first %zu, ", rows);
     assert_non_null(strstr(text.bytes, first));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -26,7 +27,7 @@ static bool is_same(const spad_kernel *kernel, const spad_sim *a, const spad_sim
     bool same = x.makespan == y.makespan && x.operations == y.operations &&
                 a->waits.count == b->waits.count;
     for (size_t i = 0; i < spad_kernel_get_target(kernel)->engine_count; i++) {
-        same = same && spad_sim_get_engine(a, i).busy == spad_sim_get_engine(b, i).busy;
+        same = same && spad__sim_get_engine(a, i).busy == spad__sim_get_engine(b, i).busy;
     }
     for (size_t i = 0; same && i < a->waits.count; i++) {
         const spad__sim_wait *w = &a->waits.items[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The simulator on every kind of synchronisation, and the deadlocks that it names. */
+#include "sim/sim_report.h"
 #include "sim_fixture.h"
 
 /* A barrier starts anew when it is complete: what was contributed beyond its count is gone. */
@@ -54,8 +55,8 @@ static void barriers_release_all(void **state) {
     assert_row(&r, 4, "two", 30, 35);
     assert_row(&r, 5, "four", 30, 35);
     assert_row(&r, 6, "seven", 35, 36);
-    const spad_sim_row two = spad_sim_get_row(r.sim, 4);
-    assert_int_equal(two.kind, SPAD_WAIT_SYNC);
+    const spad__sim_row two = spad__sim_get_row(r.sim, 4);
+    assert_int_equal(two.kind, SPAD__WAIT_SYNC);
     assert_int_equal(two.object, 0);
     assert_int_equal(two.wait, 20000);
     assert_int_equal(two.cause, 1); /* three */
@@ -94,7 +95,7 @@ static void groups_bound_what_is_pending(void **state) {
     assert_row(&r, 3, "load", 20, 30);
     assert_row(&r, 4, "two", 30, 31);
     assert_row(&r, 5, "three", 31, 32);
-    assert_int_equal(spad_sim_get_row(r.sim, 4).cause, 3);
+    assert_int_equal(spad__sim_get_row(r.sim, 4).cause, 3);
     stop(&r);
 }
 
@@ -109,8 +110,8 @@ static void units_queue_their_waits(void **state) {
     assert_row(&r, 2, "add", 10, 15);
     assert_row(&r, 3, "mul", 15, 20);
     assert_row(&r, 4, "last", 20, 21);
-    const spad_sim_row add = spad_sim_get_row(r.sim, 2);
-    assert_int_equal(add.kind, SPAD_WAIT_SYNC);
+    const spad__sim_row add = spad__sim_get_row(r.sim, 2);
+    assert_int_equal(add.kind, SPAD__WAIT_SYNC);
     assert_int_equal(add.cause, 0);
     stop(&r);
 }
@@ -122,7 +123,7 @@ static void engines_are_shared_in_turn(void **state) {
                          "agent b { simt y cost 4 ns\ntensor two cost 10 ns }\n");
     assert_row(&r, 2, "two", 4, 14);
     assert_row(&r, 3, "one", 14, 24);
-    const spad_sim_row one = spad_sim_get_row(r.sim, 3);
+    const spad__sim_row one = spad__sim_get_row(r.sim, 3);
     assert_int_equal(one.queued, 9000);
     assert_int_equal(one.blocker, 2);
     assert_int_equal(one.wait, 0);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/sim_report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -60,7 +61,7 @@ static spad_sim *simulate(const run *r, const spad_sim_options *options) {
 static int64_t wave_time(const run *r, int64_t grid, int64_t per_unit, bool no_repeat) {
     spad_sim *sim =
         simulate(r, &(spad_sim_options){.grid = grid, .no_repeat = no_repeat, .repeat_after = 16});
-    const spad_sim_grid g = spad_sim_get_grid(sim);
+    const spad__sim_grid g = spad__sim_get_grid(sim);
     assert_int_equal(g.per_unit, per_unit);
     spad_sim_destroy(sim);
     return g.wave_time;
@@ -99,7 +100,7 @@ static void blocks_share_engines(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_sim *sim = simulate(&r, &(spad_sim_options){.grid = cases[i].blocks});
-        const spad_sim_grid g = spad_sim_get_grid(sim);
+        const spad__sim_grid g = spad__sim_get_grid(sim);
         if (g.wave_time != cases[i].wave * NS || g.tail_time != cases[i].tail * NS ||
             spad_sim_get_totals(sim).time != cases[i].time * NS) {
             fail_msg("%lld blocks: %lld, %lld, %lld ps", (long long)cases[i].blocks,
@@ -108,7 +109,7 @@ static void blocks_share_engines(void **state) {
         }
         /* the timeline is that of one block */
         assert_int_equal(spad_sim_get_totals(sim).makespan, 164 * NS);
-        assert_int_equal(spad_sim_row_count(sim), 2);
+        assert_int_equal(spad__sim_row_count(sim), 2);
         spad_sim_destroy(sim);
     }
     end_run(&r);
@@ -141,7 +142,7 @@ static void blocks_begin_as_others_end(void **state) {
     for (int64_t i = 0; i < 6; i++) {
         spad_sim *sim = simulate(&r, &(spad_sim_options){.grid = 4 * (i + 1)});
         times[i] = spad_sim_get_totals(sim).time;
-        wave = spad_sim_get_grid(sim).wave_time;
+        wave = spad__sim_get_grid(sim).wave_time;
         spad_sim_destroy(sim);
     }
     assert_int_equal(times[0], wave);
@@ -217,7 +218,7 @@ static void as_if_written_out(void **state) {
         run r = start_run(text);
         /* registers: two fit; the last wave has one unit, as the kernel that is written out */
         spad_sim *sim = simulate(&r, &(spad_sim_options){.grid = 4 + 1});
-        const spad_sim_grid g = spad_sim_get_grid(sim);
+        const spad__sim_grid g = spad__sim_get_grid(sim);
         assert_int_equal(g.per_unit, 2);
         assert_int_equal(g.tail_time, written_out(1, rounds));
         assert_true(g.wave_time >= spad_sim_get_totals(sim).makespan);
@@ -254,9 +255,9 @@ static void several_as_if_written_out(void **state) {
                 const spad_sim_options options = {.grid = form == 0 ? blocks : 1,
                                                   .repeat_after = 16};
                 assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
-                assert_int_equal(spad_sim_get_grid(sim).per_unit, form == 0 ? blocks : 1);
+                assert_int_equal(spad__sim_get_grid(sim).per_unit, form == 0 ? blocks : 1);
                 times[form] = form == 2 ? spad_sim_get_totals(sim).makespan
-                                        : spad_sim_get_grid(sim).wave_time;
+                                        : spad__sim_get_grid(sim).wave_time;
                 spad_sim_destroy(sim);
                 spad_kernel_destroy(kernel);
             }

@@ -3,6 +3,7 @@
  * The tuner: hoisting, depths that fit, and the searches that have to end. */
 #include "sim/tune.h"
 #include "sim_fixture.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -356,7 +357,7 @@ static void a_search_ends(void **state) {
     assert_true(totals.operations < 30000);
     assert_non_null(spad_tune_get_chosen(tune));
     assert_true(totals.makespan <= totals.written);
-    assert_ok(spad_tune_write_text(tune, &out.sink, &error), &error);
+    assert_ok(spad_tune_write(tune, SPAD_FORMAT_TEXT, &out.sink, &error), &error);
     assert_non_null(strstr(out.bytes, "there is too much to run\nleft       6 rings as they are"));
     test_text_free(&out);
     spad_tune_destroy(tune);

@@ -25,7 +25,7 @@ static void assert_text(const spad_soft_result *r, const char *wanted) {
     spad_error error;
     test_text sink;
     test_text_init(&sink);
-    assert_ok(spad_soft_write_text(r, &sink.sink, &error), &error);
+    assert_ok(spad_soft_write(r, SPAD_FORMAT_TEXT, &sink.sink, &error), &error);
     assert_string_equal(sink.bytes, wanted);
     test_text_free(&sink);
 }
@@ -190,7 +190,7 @@ static void rows_may_avoid_others(void **state) {
     const char *text = "id,lower,upper,size,avoid\na,0,2,8,b:5 c\nb,2,3,8,\nc,3,4,4,\n"
                        "d:2,4,5,4,c:7\ne,5,6,1,d:2\n";
     spad_plan *plan = new_plan();
-    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "t", &error), &error);
+    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "t", NULL, &error), &error);
     assert_int_equal(spad_plan_avoid_count(plan), 4);
     spad_soft_constraints constraints = {0};
     spad_soft_result *r = solve_soft(plan, &constraints, NULL);
@@ -202,7 +202,7 @@ static void rows_may_avoid_others(void **state) {
     const spad_status statuses[] = {SPAD_ERR_UNKNOWN, SPAD_ERR_ARGUMENT, SPAD_ERR_ARGUMENT};
     for (size_t k = 0; k < 3; k++) {
         spad_plan *other = new_plan();
-        assert_int_equal(spad_plan_read_csv(other, wrong[k], strlen(wrong[k]), "t", &error),
+        assert_int_equal(spad_plan_read_csv(other, wrong[k], strlen(wrong[k]), "t", NULL, &error),
                          statuses[k]);
         assert_int_equal(spad_plan_avoid_count(other), 0);
         spad_plan_destroy(other);
@@ -304,7 +304,7 @@ static void what_is_never_in_use_is_kept_apart(void **state) {
         const spad_plan_place previous[] = {{.offset = -1}, {.offset = at}, {.offset = -1}};
         const spad_soft_constraints constraints = {.previous = previous, .move_cost = 1};
         assert_ok(spad_plan_create(&plan, NULL, &error), &error);
-        assert_ok(spad_plan_read_csv(plan, csv, sizeof csv - 1, "c.csv", &error), &error);
+        assert_ok(spad_plan_read_csv(plan, csv, sizeof csv - 1, "c.csv", NULL, &error), &error);
         assert_ok(spad_plan_solve_soft(&r, plan, &constraints, NULL, &error), &error);
         assert_int_equal(r->plan->height, 4);
         assert_int_equal(r->cost, at == 1 || at == 2); /* a has no room beside it there */

@@ -229,9 +229,9 @@ static void what_does_not_fit_has_a_reason(void **state) {
     test_text_init(&sink);
     assert_int_equal(spad_spaces_write_csv(spaces, r, text, strlen(text), &sink.sink, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_ok(spad_spaces_write_text(spaces, r, &sink.sink, &error), &error);
+    assert_ok(spad_spaces_write(spaces, r, SPAD_FORMAT_TEXT, &sink.sink, &error), &error);
     assert_non_null(strstr(sink.bytes, "\nspace     b, 15 B\n"));
-    assert_ok(spad_spaces_write_json(spaces, r, &sink.sink, &error), &error);
+    assert_ok(spad_spaces_write(spaces, r, SPAD_FORMAT_JSON, &sink.sink, &error), &error);
     assert_non_null(strstr(sink.bytes, "\"why\""));
     test_text_free(&sink);
     spad_spaces_result_destroy(r);
@@ -246,7 +246,7 @@ static void what_does_not_fit_has_a_reason(void **state) {
     test_text_init(&sink);
     assert_int_equal(spad_spaces_write_csv(spaces, r, text, strlen(text), &sink.sink, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_ok(spad_spaces_write_json(spaces, r, &sink.sink, &error), &error);
+    assert_ok(spad_spaces_write(spaces, r, SPAD_FORMAT_JSON, &sink.sink, &error), &error);
     assert_null(strstr(sink.bytes, "\"plan\""));
     test_text_free(&sink);
     spad_spaces_result_destroy(r);

@@ -2,6 +2,8 @@
  *
  * The scoped manager in its exact behaviour: what it promises, every error a
  * user can meet, checkpoints, guards, and failing host memory. */
+#include "spad/experimental/stack_queries.h"
+#include "spad/experimental/trace_queries.h"
 #include "support/support.h"
 
 #include <stdio.h>

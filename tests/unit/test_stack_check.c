@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc/stack/stack.h"
+#include "spad/experimental/stack_queries.h"
 #include "support/support.h"
 
 /* Two scopes, the inner one with a section of the round before, and two heap tensors. */

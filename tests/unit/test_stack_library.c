@@ -2,6 +2,7 @@
  *
  * The two library behaviours against addresses that the public library gives:
  * nki-library, allocator.py of April 2026 and the version after it. */
+#include "spad/experimental/stack_queries.h"
 #include "support/support.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * spaces that round sizes, and what the messages keep when names and numbers are long. */
 #include <string.h>
 
+#include "spad/experimental/stack_queries.h"
 #include "spad/stack.h"
 #include "support/support.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The built-in chips against the public figures, and the rules of a space. */
 #include "support/support.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static const spad_engine *find_engine(const char *target_name, const char *name)
     const spad_target *target = find(target_name);
     size_t index;
     spad_error error;
-    assert_ok(spad_target_find_engine(&index, target, name, &error), &error);
+    assert_ok(spad__target_find_engine(&index, target, name, &error), &error);
     return &target->engines[index];
 }
 
@@ -235,11 +236,11 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
     assert_string_equal(error.message, "target 'trn2' has no space 'SBUF'; it has sbuf, psum, hbm");
     assert_string_equal(error.other, "trn2");
     assert_int_equal(index, SIZE_MAX);
-    assert_int_equal(spad_target_find_engine(&index, target, "pe", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__target_find_engine(&index, target, "pe", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'trn2' has no engine 'pe'; it has tensor, vector, "
                                        "scalar, gpsimd, sync, dma");
     const spad_target bare = {.name = "bare"};
-    assert_int_equal(spad_target_find_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad__target_find_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
     assert_string_equal(error.message, "target 'bare' has no engine 'pe'; it has no engines");
 }
 
@@ -392,7 +393,7 @@ static void tensor_memory_is_reached_by_matrix_units_and_threads(void **state) {
         assert_ok(spad_target_find_space(&tmem, chip, "tmem", &error), &error);
         for (size_t i = 0; i < 3; i++) {
             size_t engine;
-            assert_ok(spad_target_find_engine(&engine, chip, rows[i].engine, &error), &error);
+            assert_ok(spad__target_find_engine(&engine, chip, rows[i].engine, &error), &error);
             assert_int_equal(chip->engines[engine].reads >> tmem & 1, rows[i].reads);
             assert_int_equal(chip->engines[engine].writes >> tmem & 1, rows[i].writes);
         }

@@ -2,6 +2,7 @@
  * The costs in target files: rates, latencies, paths, where they come from; files that start from a
  * built-in target. */
 #include "support/support.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ static void costs_are_read(void **state) {
     (void)state;
     spad_target *t = parse(costs_text);
     assert_int_equal(t->units, 132);
-    assert_figure(spad_figure_find(t->figures, t->figure_count, "units"), SPAD_ORIGIN_PUBLISHED,
+    assert_figure(spad__figure_find(t->figures, t->figure_count, "units"), SPAD_ORIGIN_PUBLISHED,
                   "datasheet");
     assert_int_equal(t->limits.unit_threads, 2048);
     assert_int_equal(t->limits.register_step, 256);
@@ -67,7 +68,7 @@ static void costs_are_read(void **state) {
     assert_int_equal(global->bytes_per_us, 4800000);
     assert_int_equal(global->cache_bytes, 50 << 20);
     assert_int_equal(global->cache_bytes_per_us, 5500000);
-    assert_figure(spad_figure_find(global->figures, global->figure_count, "cache"),
+    assert_figure(spad__figure_find(global->figures, global->figure_count, "cache"),
                   SPAD_ORIGIN_MEASURED, "by hand");
     spad_target_destroy(t);
 }
@@ -84,9 +85,9 @@ static void rates_are_read(void **state) {
     assert_int_equal(e->rates[2].dtype, SPAD_TFLOAT32);
     assert_figure(&e->rates[1].figure, SPAD_ORIGIN_PUBLISHED, "whitepaper");
     assert_figure(&e->rates[2].figure, SPAD_ORIGIN_ESTIMATE, ""); /* that of the block */
-    assert_figure(spad_figure_find(e->figures, e->figure_count, "clock"), SPAD_ORIGIN_PUBLISHED,
+    assert_figure(spad__figure_find(e->figures, e->figure_count, "clock"), SPAD_ORIGIN_PUBLISHED,
                   "paper");
-    assert_figure(spad_figure_find(e->figures, e->figure_count, "latency"), SPAD_ORIGIN_ESTIMATE,
+    assert_figure(spad__figure_find(e->figures, e->figure_count, "latency"), SPAD_ORIGIN_ESTIMATE,
                   "");
     assert_int_equal(e->latency_cycles, 60);
     assert_int_equal(e->latency_ns, 0);
@@ -110,11 +111,11 @@ static void rates_are_read(void **state) {
 
 static void names_of_kinds(void **state) {
     (void)state;
-    assert_string_equal(spad_origin_name(SPAD_ORIGIN_MEASURED), "measured");
-    assert_string_equal(spad_origin_name(SPAD_ORIGINS), "?");
-    assert_string_equal(spad_work_name(SPAD_WORK_CONVERT), "convert");
-    assert_string_equal(spad_work_name(SPAD_WORKS), "?");
-    assert_null(spad_figure_find(NULL, 0, "clock"));
+    assert_string_equal(spad__origin_name(SPAD_ORIGIN_MEASURED), "measured");
+    assert_string_equal(spad__origin_name(SPAD_ORIGINS), "?");
+    assert_string_equal(spad__work_name(SPAD_WORK_CONVERT), "convert");
+    assert_string_equal(spad__work_name(SPAD_WORKS), "?");
+    assert_null(spad__figure_find(NULL, 0, "clock"));
 }
 
 /* Text -> target -> text -> target -> text: the two texts are the same. */
@@ -123,13 +124,13 @@ static void check_text_round_trip(const spad_target *target) {
     test_text second;
     test_text_init(&first);
     test_text_init(&second);
-    assert_int_equal(spad_target_write_text(target, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(target, SPAD_FORMAT_TEXT, &first.sink, NULL), SPAD_OK);
     spad_target *again = parse(first.bytes);
-    assert_int_equal(spad_target_write_text(again, &second.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(again, SPAD_FORMAT_TEXT, &second.sink, NULL), SPAD_OK);
     assert_string_equal(first.bytes, second.bytes);
     test_text_clear(&first);
     test_text_clear(&second);
-    assert_int_equal(spad_target_write_json(target, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(target, SPAD_FORMAT_JSON, &first.sink, NULL), SPAD_OK);
     assert_non_null(strstr(first.bytes, "\"units\""));
     spad_target_destroy(again);
     test_text_free(&first);
@@ -142,7 +143,7 @@ static void costs_are_written(void **state) {
     test_text text;
     check_text_round_trip(t);
     test_text_init(&text);
-    assert_int_equal(spad_target_write_text(t, &text.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(t, SPAD_FORMAT_TEXT, &text.sink, NULL), SPAD_OK);
     static const char *const parts[] = {
         "units 132 source \"datasheet\"\n",
         "    rate      4800 B/ns source \"datasheet\"\n",
@@ -169,8 +170,8 @@ static void assert_same_text(const spad_target *a, const spad_target *b) {
     test_text two;
     test_text_init(&one);
     test_text_init(&two);
-    assert_int_equal(spad_target_write_text(a, &one.sink, NULL), SPAD_OK);
-    assert_int_equal(spad_target_write_text(b, &two.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(a, SPAD_FORMAT_TEXT, &one.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(b, SPAD_FORMAT_TEXT, &two.sink, NULL), SPAD_OK);
     assert_string_equal(strchr(one.bytes, '\n'), strchr(two.bytes, '\n'));
     test_text_free(&one);
     test_text_free(&two);
@@ -231,7 +232,7 @@ static void blocks_amend_rows(void **state) {
     assert_true(found);
     /* a clock without a source has not that of the clock that it replaces */
     const spad_figure *clock =
-        spad_figure_find(t->engines[1].figures, t->engines[1].figure_count, "clock");
+        spad__figure_find(t->engines[1].figures, t->engines[1].figure_count, "clock");
     assert_true(clock == NULL || clock->origin == SPAD_ORIGIN_STATED);
     check_text_round_trip(t);
     spad_target_destroy(t);
@@ -315,16 +316,17 @@ static void a_figure_has_one_source(void **state) {
             assert_string_not_equal(space->figures[i].field, space->figures[k].field);
         }
     }
-    assert_string_equal(spad_figure_find(space->figures, space->figure_count, "rate")->source, "x");
-    assert_int_equal(spad_figure_find(space->figures, space->figure_count, "hit")->origin,
+    assert_string_equal(spad__figure_find(space->figures, space->figure_count, "rate")->source,
+                        "x");
+    assert_int_equal(spad__figure_find(space->figures, space->figure_count, "hit")->origin,
                      SPAD_ORIGIN_STATED);
-    assert_int_equal(spad_figure_find(space->figures, space->figure_count, "queue")->origin,
+    assert_int_equal(spad__figure_find(space->figures, space->figure_count, "queue")->origin,
                      SPAD_ORIGIN_MEASURED);
     const spad_engine *tensor = &target->engines[1];
     assert_string_equal(tensor->name, "tensor");
-    assert_string_equal(spad_figure_find(tensor->figures, tensor->figure_count, "clock")->source,
+    assert_string_equal(spad__figure_find(tensor->figures, tensor->figure_count, "clock")->source,
                         "y");
-    assert_int_equal(spad_figure_find(tensor->figures, tensor->figure_count, "queue")->origin,
+    assert_int_equal(spad__figure_find(tensor->figures, tensor->figure_count, "queue")->origin,
                      SPAD_ORIGIN_STATED);
     spad_target_destroy(target);
 }

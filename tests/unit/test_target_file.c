@@ -419,7 +419,8 @@ static void several_faults_are_found_in_one_run(void **state) {
         spad_target_parse(&target, text, strlen(text), "npu7.chip", diagnostics, NULL, NULL),
         SPAD_ERR_SYNTAX);
     test_text_init(&shown);
-    assert_int_equal(spad_diagnostics_write_text(diagnostics, &shown.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_diagnostics_write(diagnostics, SPAD_FORMAT_TEXT, &shown.sink, NULL),
+                     SPAD_OK);
     assert_string_equal(
         shown.bytes,
         "npu7.chip:1:13: error: string without its closing quote; it must end on the same line\n"
@@ -552,11 +553,11 @@ static void check_round_trip(const spad_target *target) {
     spad_error error;
     test_text_init(&first);
     test_text_init(&second);
-    assert_ok(spad_target_write_text(target, &first.sink, &error), &error);
+    assert_ok(spad_target_write(target, SPAD_FORMAT_TEXT, &first.sink, &error), &error);
     assert_ok(spad_target_parse(&again, first.bytes, first.count, "again", NULL, NULL, &error),
               &error);
     assert_same_target(again, target);
-    assert_ok(spad_target_write_text(again, &second.sink, &error), &error);
+    assert_ok(spad_target_write(again, SPAD_FORMAT_TEXT, &second.sink, &error), &error);
     assert_string_equal(first.bytes, second.bytes);
     spad_target_destroy(again);
     test_text_free(&first);
@@ -675,7 +676,7 @@ static void bytes_that_are_no_text_are_replaced(void **state) {
     const spad_target target = {
         .name = "t", .about = "\xFFx", .family = "f", .space_count = 1, .spaces = &space};
     test_text_init(&text);
-    assert_int_equal(spad_target_write_text(&target, &text.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_target_write(&target, SPAD_FORMAT_TEXT, &text.sink, NULL), SPAD_OK);
     assert_string_equal(text.bytes, "target t \"\xEF\xBF\xBDx\"\n"
                                     "family f\n"
                                     "\n"
@@ -691,9 +692,11 @@ static void writing_reports_a_sink_that_fails(void **state) {
     spad_error error;
     test_text_init(&text);
     text.fail_after = 100;
-    assert_int_equal(spad_target_write_text(&full_target, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_target_write(&full_target, SPAD_FORMAT_TEXT, &text.sink, &error),
+                     SPAD_ERR_IO);
     test_text_clear(&text);
-    assert_int_equal(spad_target_write_json(&full_target, &text.sink, &error), SPAD_ERR_IO);
+    assert_int_equal(spad_target_write(&full_target, SPAD_FORMAT_JSON, &text.sink, &error),
+                     SPAD_ERR_IO);
     assert_string_equal(error.message, "writing the output failed");
     test_text_free(&text);
 }

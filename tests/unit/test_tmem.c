@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "spad/tmem.h"
+#include "spad/experimental/tmem.h"
 
 /* ---- the protocol ------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
  *
  * The trace: its tables, its statistics against a recount, questions about a
  * moment, and failing host memory. */
+#include "spad/experimental/trace_queries.h"
 #include "support/support.h"
 
 #include <stdlib.h>

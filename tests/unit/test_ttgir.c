@@ -105,7 +105,7 @@ static spad_kernel *read_text(const char *text, int64_t scale, bool numbers,
     *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1};
     const spad_status status =
         spad__ttgir_read(&kernel, info, &source, &options, numbers, faults, &error);
-    if (status == SPAD_ERR_SYNTAX) spad_diagnostics_write_text(faults, &out, NULL);
+    if (status == SPAD_ERR_SYNTAX) spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &out, NULL);
     spad_diagnostics_destroy(faults);
     assert_ok(status, &error);
     return kernel;

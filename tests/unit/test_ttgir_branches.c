@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "spad/spad.h"
 #include "support/support.h"
 #include "support/ttgir.h"
@@ -321,7 +322,7 @@ static void flags_that_loops_carry(void **state) {
         assert_non_null(strstr(info.approximated, "the conditions in line "));
         assert_non_null(strstr(info.approximated, i == 0 ? " are the same in each round"
                                                          : " and others are the same in each"));
-        assert_string_equal(spad_kernel_get_assumption(kernel), info.approximated);
+        assert_string_equal(spad__kernel_get_assumption(kernel), info.approximated);
         spad_kernel_destroy(kernel);
     }
 }
@@ -349,7 +350,7 @@ static void conditions_of_rounds(void **state) {
     spad_check *check;
     spad_kernel *kernel = read(list[0].text, &info);
     assert_string_equal(info.approximated, "the condition in line 22 is the same in each round");
-    assert_string_equal(spad_kernel_get_assumption(kernel), info.approximated);
+    assert_string_equal(spad__kernel_get_assumption(kernel), info.approximated);
     assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
     assert_string_equal(spad_check_get_reason(check),

@@ -51,7 +51,7 @@ static void read_sample(const sample *s) {
     assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
     const spad_status status =
         spad_kernel_read_ttgir(&kernel, NULL, s->text, strlen(s->text), "k", NULL, faults, &error);
-    if (status == SPAD_ERR_SYNTAX) spad_diagnostics_write_text(faults, &out, NULL);
+    if (status == SPAD_ERR_SYNTAX) spad_diagnostics_write(faults, SPAD_FORMAT_TEXT, &out, NULL);
     assert_ok(status, &error);
     assert_ok(spad_kernel_write_text(kernel, &shown.sink, &error), &error);
     for (size_t i = 0; i < 5 && s->wanted[i] != NULL; i++) {

@@ -3,6 +3,7 @@
  * Work that a kernel of Triton does in registers: the reader names it, because no statement stands
  * for it, and simulated times say that they leave it out.
  */
+#include "kernel/kernel.h"
 #include "support/kernels.h"
 #include "ttgir_fixture.h"
 
@@ -62,7 +63,7 @@ static void element_wise_work_is_named(void **state) {
         spad_ttgir_info info;
         snprintf(text, sizeof text, "%s%s%s", RAW, cases[i].body, CLOSE);
         spad_kernel *kernel = read_with(text, &info);
-        assert_string_equal(spad_kernel_get_uncounted(kernel), cases[i].uncounted);
+        assert_string_equal(spad__kernel_get_uncounted(kernel), cases[i].uncounted);
         spad_kernel_destroy(kernel);
     }
 }

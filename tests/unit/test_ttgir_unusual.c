@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "layout/occupancy.h"
 #include "spad/spad.h"
 #include "support/support.h"
 #include "support/ttgir.h"
@@ -141,8 +142,8 @@ static void threads_of_kernels(void **state) {
         spad_error error;
         assert_ok(read_one(&kernel, cases[i].text, NULL, NULL, &error), &error);
         assert_ok(spad_kernel_reshape(&again, kernel, NULL, &error), &error);
-        assert_int_equal(spad_occupancy_get_agent(kernel, 0).threads, cases[i].threads);
-        assert_int_equal(spad_occupancy_get_agent(again, 0).threads, cases[i].threads);
+        assert_int_equal(spad__occupancy_get_agent(kernel, 0).threads, cases[i].threads);
+        assert_int_equal(spad__occupancy_get_agent(again, 0).threads, cases[i].threads);
         assert_int_equal(spad_kernel_get_agent(kernel, 0)->threads.value, cases[i].threads);
         spad_kernel_destroy(kernel);
         spad_kernel_destroy(again);

@@ -135,8 +135,8 @@ static test_text text_of(const spad_tune *made, bool json) {
     test_text text;
     spad_error error;
     test_text_init(&text);
-    assert_ok(json ? spad_tune_write_json(made, &text.sink, &error)
-                   : spad_tune_write_text(made, &text.sink, &error),
+    assert_ok(json ? spad_tune_write(made, SPAD_FORMAT_JSON, &text.sink, &error)
+                   : spad_tune_write(made, SPAD_FORMAT_TEXT, &text.sink, &error),
               &error);
     return text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * backend: how the library talks to a kind of device: a table of functions, for those
- * who write one. Host, CUDA, OpenCL, Ascend and Neuron are built in (spad_backend_get); any
+ * who write one. Host, CUDA, OpenCL, Ascend and Neuron are built in (spad__backend_get); any
  * other table can be given to spad_device_open_on.
  *
  * Addresses are numbers of the back end's choosing; 0 is never one. Host memory is
@@ -120,13 +120,6 @@ typedef struct spad_backend {
                              int64_t bytes, spad_error *error);
     void (*view_close)(void *device, void *view);
 } spad_backend;
-
-/** Number of built-in back ends. */
-SPAD_API size_t spad_backend_count(void);
-
-/** A built-in back end by number: host, cuda, opencl, ascend, neuron;
- *  NULL beyond the count. Static storage. */
-SPAD_API const spad_backend *spad_backend_get(size_t index);
 
 #ifdef __cplusplus
 }

@@ -91,14 +91,6 @@ SPAD_API const spad_target *spad_device_get_target(const spad_device *device);
 /** Called for a driver that is absent, or fails, with the reason. */
 typedef void (*spad_device_absent)(void *context, const char *backend, const spad_error *why);
 
-/**
- * Lists all devices of all built-in back ends: fills out[0 .. min(returned, capacity)) and returns
- * how many there are. An absent driver is not an error and adds nothing; one that fails adds
- * nothing either, and `absent` (may be NULL) is called for both.
- */
-SPAD_API size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host *host,
-                                 spad_device_absent absent, void *context);
-
 /** Writes the list of devices as a table. */
 SPAD_API spad_status spad_device_write_list(const spad_sink *sink, const spad_host *host,
                                             spad_error *error);

@@ -119,13 +119,9 @@ SPAD_API const spad_advice_change *spad_advice_get(const spad_advice *advice, si
  * of the kernel that was given. Borrowed. */
 SPAD_API const spad_kernel *spad_advice_get_kernel(const spad_advice *advice);
 
-/** Writes a line per change, and what all of them give. */
-SPAD_API spad_status spad_advice_write_text(const spad_advice *advice, const spad_sink *sink,
-                                            spad_error *error);
-
-/** Writes the same as JSON. */
-SPAD_API spad_status spad_advice_write_json(const spad_advice *advice, const spad_sink *sink,
-                                            spad_error *error);
+/** Writes the changes and what they do as TEXT or JSON. */
+SPAD_API spad_status spad_advice_write(const spad_advice *advice, spad_format format,
+                                       const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

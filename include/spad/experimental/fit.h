@@ -79,14 +79,10 @@ SPAD_API size_t spad_fit_count(const spad_fit *fit);
 /** A change by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number);
 
-/** Writes a line per space that does not fit and per change, nothing if all fit.
- *  SPAD_ERR_ARGUMENT: the layout of another kernel. */
-SPAD_API spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
-                                         const spad_sink *sink, spad_error *error);
-
-/** Writes a list of the changes as JSON. */
-SPAD_API spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
-                                         const spad_sink *sink, spad_error *error);
+/** Writes the spaces that are too small, with what would help, as TEXT, or all changes as a list in
+ * JSON. SPAD_ERR_ARGUMENT: the layout is of another kernel. */
+SPAD_API spad_status spad_fit_write(const spad_fit *fit, const spad_layout *layout,
+                                    spad_format format, const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -97,13 +97,9 @@ SPAD_API const spad_frontier_point *spad_frontier_get_point(const spad_frontier 
 SPAD_API const spad_frontier_point *spad_frontier_choose(const spad_frontier *frontier,
                                                          spad_frontier_goal goal);
 
-/** Writes a line per point: bytes, time, the top of every memory. */
-SPAD_API spad_status spad_frontier_write_text(const spad_frontier *frontier, const spad_sink *sink,
-                                              spad_error *error);
-
-/** Writes the same as JSON. */
-SPAD_API spad_status spad_frontier_write_json(const spad_frontier *frontier, const spad_sink *sink,
-                                              spad_error *error);
+/** Writes the totals and every point as TEXT, a table, or as JSON. */
+SPAD_API spad_status spad_frontier_write(const spad_frontier *frontier, spad_format format,
+                                         const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -470,12 +470,6 @@ SPAD_API size_t spad_kernel_source_count(const spad_kernel *kernel);
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
-/** Number of accesses of all operations. */
-SPAD_API size_t spad_kernel_access_count(const spad_kernel *kernel);
-
-/** Number of completions of all operations. */
-SPAD_API size_t spad_kernel_completion_count(const spad_kernel *kernel);
-
 /** A parameter by number. */
 SPAD_API const spad_kernel_param *spad_kernel_get_param(const spad_kernel *kernel, size_t number);
 
@@ -507,9 +501,10 @@ SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *k
 /** A line of the program that the kernel was made from, by number. */
 SPAD_API const spad_kernel_source *spad_kernel_get_source(const spad_kernel *kernel, size_t number);
 
-/** The source of what is on a line of the text, or -1. O(log statements) where they are in the
- * order of the text, else O(statements). */
-SPAD_API int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line);
+/** Gives the text of the line of a source, for callers that can read the files of the program:
+ *  findings and reports show it. SPAD_ERR_UNKNOWN: no such source. */
+SPAD_API spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char *code,
+                                          spad_error *error);
 
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
@@ -524,11 +519,61 @@ SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_ker
 /** An expression by number; all zero if the number is out of range. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
-/** The value of an expression, where values[l] is what loop l counts, followed by the advances of
- *  each cursor that is not even, modulo twice its stages. Must be an expression of the kernel, and
- *  every value must occur in its loop. O(nodes). */
-SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
-                                      const int64_t *values);
+/** The description of the kernel; "" without one. */
+SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
+
+/** The file it was read from; NULL: it was built by calls. */
+SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
+
+/** Does the compiler handle dependencies? True without agents, units and synchronisation. */
+SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
+
+/**
+ * The same kernel with the parameters and rings of `options`. Rows keep their numbers
+ * and locations. The statuses are those of the builder, because a value may make a
+ * dimension empty or an index leave its tensor, and SPAD_ERR_UNKNOWN and SPAD_ERR_ARGUMENT
+ * of spad_kernel_parse for the options. The target is borrowed; the first kernel is not
+ * needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_kernel_options *options, spad_error *error);
+
+/**
+ * The same kernel without the addresses that it gives to tensors on chip (`at`, `mod`), so that the
+ * planner places them: a modulo tensor becomes a ring that repeats as its places do. Tensors of
+ * stacks and heaps and aliases stay as they are. Rows keep their numbers and locations. A tensor
+ * that was read through the address of another is uninitialised then: the check finds it. Statuses
+ * of the builder. The target is borrowed; the first kernel is not needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_host *host, spad_error *error);
+
+/**
+ * The same kernel with a tensor declared before all enclosing loops. It gets a tile for every
+ * iteration, and one more if a parameter determines how many there are, because there may be
+ * none. `tiles` of them exist at a time; the innermost loop uses them in turn. The tensor must be
+ * auto, without aliases, and without `alloc` and `free`; else SPAD_ERR_ARGUMENT. Other statuses are
+ * those of the builder, such as SPAD_ERR_NAME for a name that would be used twice. Rows keep their
+ * locations; tensors and statements have new numbers.
+ */
+SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
+                                       int64_t tiles, const spad_host *host, spad_error *error);
+
+/**
+ * The same kernel with its loops found again: for straight ones, as traces are, of operations and
+ * of tensors without blocks. Statements that repeat with indices, ranges and costs that move evenly
+ * become loops; equal tensors of one source that only operations of loops tell apart become the
+ * tiles of one. The operations of a run stay the same, in the same order and on the same bytes.
+ * Tensors that the planner places are tiles of one only if the layout fits as before and takes no
+ * more bytes; else their operations stay straight.
+ * In a kernel with agents each of them is folded by itself, with units and synchronisation; tensors
+ * and mbarriers at even distances that an agent uses in turn become tiles and elements of one.
+ * *out is NULL where nothing is repeated three times, or if the kernel is not straight. Rows have
+ * new numbers, and locations are those of the new text. O(statements) for loops whose bodies are
+ * found at once.
+ */
+SPAD_API spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel,
+                                      const spad_host *host, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -73,13 +73,9 @@ SPAD_API spad_status spad_plan_read_places(spad_plan_place *places, size_t count
                                            const spad_plan *plan, const char *text, size_t length,
                                            const char *file, spad_error *error);
 
-/** Writes a few lines: cost, bound, what moved, what shares bytes. */
-SPAD_API spad_status spad_soft_write_text(const spad_soft_result *result, const spad_sink *sink,
-                                          spad_error *error);
-
-/** Writes the same as JSON. */
-SPAD_API spad_status spad_soft_write_json(const spad_soft_result *result, const spad_sink *sink,
-                                          spad_error *error);
+/** Writes cost, bound and what moved as TEXT, a few lines, or as JSON. */
+SPAD_API spad_status spad_soft_write(const spad_soft_result *result, spad_format format,
+                                     const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

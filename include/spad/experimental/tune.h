@@ -139,13 +139,9 @@ SPAD_API size_t spad_tune_knob_count(const spad_tune *tune);
 /** A knob by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_tune_knob *spad_tune_get_knob(const spad_tune *tune, size_t number);
 
-/** Writes the choice, the frontier and the hoists as text. */
-SPAD_API spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink,
-                                          spad_error *error);
-
-/** Writes the same as JSON. */
-SPAD_API spad_status spad_tune_write_json(const spad_tune *tune, const spad_sink *sink,
-                                          spad_error *error);
+/** Writes totals, knobs, the frontier and hoists as TEXT or JSON. */
+SPAD_API spad_status spad_tune_write(const spad_tune *tune, spad_format format,
+                                     const spad_sink *sink, spad_error *error);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "spad/block.h"
+#include "spad/experimental/tmem.h"
 
 /* ---- scopes ------------------------------------------------------------------------ */
 

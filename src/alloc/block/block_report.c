@@ -185,38 +185,31 @@ static bool has_kind(const spad_block *block, block_kind kind) {
     return false;
 }
 
-spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink,
-                                  spad_error *error) {
-    size_t shared = SPAD_NO_SPACE;
-    spad_status status = spad__block_need_plan(block, error);
-    if (status == SPAD_OK && !block->is_core) {
-        status = spad_target_find_space(&shared, block->target, "shared", error);
-    }
-    if (status != SPAD_OK) return status;
+static void write_block_text(spad__out *out, const void *object) {
+    const spad_block *block = object;
+    size_t shared = SPAD_NO_SPACE; /* a block that is no core has one */
+    if (!block->is_core) spad_target_find_space(&shared, block->target, "shared", NULL);
     const spad_block_totals *t = &block->totals;
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    spad__out_one_line(&out, block->options.name);
-    spad__out_format(&out, " on %s: %s", block->target->name, t->fits ? "fits" : "does not fit");
+    spad__out_one_line(out, block->options.name);
+    spad__out_format(out, " on %s: %s", block->target->name, t->fits ? "fits" : "does not fit");
     if (block->is_core) {
-        spad__out_string(&out, "\n");
-        write_levels(&out, block);
+        spad__out_string(out, "\n");
+        write_levels(out, block);
     } else {
-        spad__out_format(&out, ", %s of %s B of shared memory\n",
-                         spad__grouped(t->block_bytes).text, spad__grouped(t->limit_bytes).text);
-        write_shared(&out, block, shared);
+        spad__out_format(out, ", %s of %s B of shared memory\n", spad__grouped(t->block_bytes).text,
+                         spad__grouped(t->limit_bytes).text);
+        write_shared(out, block, shared);
     }
-    write_tensor_memory(&out, block);
+    write_tensor_memory(out, block);
     if (has_kind(block, BLOCK_THREAD)) {
-        spad__out_format(&out, "  registers: at least %s B a thread\n",
+        spad__out_format(out, "  registers: at least %s B a thread\n",
                          spad__grouped(t->thread_bytes).text);
-        write_unplaced(&out, block, BLOCK_THREAD);
+        write_unplaced(out, block, BLOCK_THREAD);
     }
     if (has_kind(block, BLOCK_GLOBAL)) {
-        spad__out_string(&out, "  global memory, allocated by the host\n");
-        write_unplaced(&out, block, BLOCK_GLOBAL);
+        spad__out_string(out, "  global memory, allocated by the host\n");
+        write_unplaced(out, block, BLOCK_GLOBAL);
     }
-    return spad__out_finish(&out, error);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -325,30 +318,29 @@ static void json_levels(spad__json *json, const spad_block *block) {
     spad__json_close(json, ']');
 }
 
-spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink,
-                                  spad_error *error) {
+static void write_block_json(spad__json *json, const void *object) {
+    const spad_block *block = object;
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "block", block->options.name);
+    spad__json_key_string(json, "target", block->target->name);
+    spad__json_key_bool(json, "fits", block->totals.fits);
+    if (block->is_core) {
+        json_levels(json, block);
+    } else {
+        json_block_totals(json, block);
+    }
+    spad__json_key_int(json, "thread_bytes", block->totals.thread_bytes);
+    spad__json_key_open(json, "buffers", '[');
+    for (size_t i = 0; i < block->buffers.count; i++) {
+        json_buffer(json, block, &block->buffers.items[i]);
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
+spad_status spad_block_write(const spad_block *block, spad_format format, const spad_sink *sink,
+                             spad_error *error) {
     const spad_status status = spad__block_need_plan(block, error);
     if (status != SPAD_OK) return status;
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_string(&json, "block", block->options.name);
-    spad__json_key_string(&json, "target", block->target->name);
-    spad__json_key_bool(&json, "fits", block->totals.fits);
-    if (block->is_core) {
-        json_levels(&json, block);
-    } else {
-        json_block_totals(&json, block);
-    }
-    spad__json_key_int(&json, "thread_bytes", block->totals.thread_bytes);
-    spad__json_key_open(&json, "buffers", '[');
-    for (size_t i = 0; i < block->buffers.count; i++) {
-        json_buffer(&json, block, &block->buffers.items[i]);
-    }
-    spad__json_close(&json, ']');
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    return spad__write_as(block, write_block_text, write_block_json, format, sink, error);
 }

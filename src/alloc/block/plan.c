@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/moment.h"
+#include "spad/experimental/trace_queries.h"
 #include "trace/trace.h"
 
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };

@@ -17,7 +17,7 @@
  * References: PTX ISA, tcgen05.alloc; triton-lang/triton TensorMemoryAllocation.cpp
  * for the two groups of 64 lanes.
  */
-#include "spad/tmem.h"
+#include "spad/experimental/tmem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

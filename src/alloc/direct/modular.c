@@ -4,7 +4,7 @@
  * shares with direct placement. Every call is O(block dims).
  * Reference: modular_allocator.py of the NKI library, April 2026.
  */
-#include "spad/modular.h"
+#include "spad/experimental/modular.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "alloc/registry/registry.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "spad/experimental/registry_parts.h"
 #include "spad/plan.h"
 
 enum { NODE_LIMIT = 200000 }; /* well under a second; small groups are proved long before */

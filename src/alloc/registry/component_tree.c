@@ -13,6 +13,7 @@
  */
 #include "alloc/registry/registry.h"
 #include "base/assert.h"
+#include "spad/experimental/registry_parts.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  * (get_chunk_parameters). Quotients are exact where CuBIE's go through floating
  * point, so a chunk that just fits is never cut short by rounding.
  */
-#include "spad/launch.h"
+#include "spad/experimental/launch.h"
 
 #include <string.h>
 

@@ -12,6 +12,7 @@
  * its words ("Invalid location"), since programs look for them.
  */
 #include "alloc/registry/registry.h"
+#include "spad/experimental/registry_parts.h"
 
 #include <string.h>
 

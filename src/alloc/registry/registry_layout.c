@@ -16,6 +16,7 @@
  * persistent shared buffers, which CuBIE overlaps up to 0.11.
  */
 #include "alloc/registry/registry.h"
+#include "spad/experimental/registry_parts.h"
 
 #include <string.h>
 

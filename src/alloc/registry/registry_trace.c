@@ -9,6 +9,8 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/moment.h"
+#include "spad/experimental/registry_parts.h"
+#include "spad/experimental/trace_queries.h"
 #include "trace/trace.h"
 
 typedef struct trace_writer {

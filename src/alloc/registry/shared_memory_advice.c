@@ -6,7 +6,7 @@
  * bounds are those of CuBIE 0.3.1 (memory_heuristics), which measured them in
  * 206 configurations on one GPU.
  */
-#include "spad/launch.h"
+#include "spad/experimental/launch.h"
 
 #include <string.h>
 

@@ -13,6 +13,8 @@
  * checkpoints.
  */
 #include "alloc/stack/stack.h"
+#include "spad/experimental/trace_queries.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -57,7 +59,7 @@ static spad_status check_choices(const spad_space *space, const spad_stack_optio
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%d is not a behaviour of the manager",
                           (int)options->behaviour);
     }
-    return spad_space_check(space, error);
+    return spad__space_check(space, error);
 }
 
 /* See spad_stack.everyday_lanes. */

@@ -26,6 +26,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "base/names.h"
+#include "spad/experimental/stack_queries.h"
 #include "spad/stack.h"
 
 typedef struct stack_record {

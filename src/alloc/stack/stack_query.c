@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/largest.h"
 #include "base/text.h"
+#include "spad/experimental/stack_queries.h"
 
 /* ---- space and addresses ----------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "spad/experimental/trace_queries.h"
 
 spad_stack_checkpoint spad_stack_mark(const spad_stack *stack) {
     spad_stack_checkpoint mark = {

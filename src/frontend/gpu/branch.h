@@ -12,7 +12,7 @@
 #define SPAD_FRONTEND_GPU_BRANCH_H
 
 #include "frontend/gpu/gpu_cluster.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 enum { SPAD__GPU_UNKNOWNS = 10 }; /* 1024 combinations */

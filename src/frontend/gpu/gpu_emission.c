@@ -4,6 +4,7 @@
  * statements of each stream, for the whole kernel or for an agent. See gpu_emission.h.
  */
 #include "frontend/gpu/gpu_emission.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "frontend/gpu/kernel_expr.h"
 #include "frontend/gpu/kernel_params.h"
 #include "kernel/kernel.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 /* ---- declarations -------------------------------------------------------------------- */
@@ -53,15 +54,15 @@ static spad_status emit_units(spad__gpu *g, spad__gpu_rows *rows, spad_error *er
         size_t engine;
         rows->units[i] = -1;
         if (!units[i]) continue;
-        SPAD__GPU_TRY(spad_target_find_engine(&engine, g->target, kinds[i].engine, error));
-        SPAD__GPU_TRY(spad_kernel_builder_unit(&rows->units[i], g->emission.builder, unit_names[i],
-                                               engine, kinds[i].order, kinds[i].proxy, error));
+        SPAD__GPU_TRY(spad__target_find_engine(&engine, g->target, kinds[i].engine, error));
+        SPAD__GPU_TRY(spad__kernel_builder_unit(&rows->units[i], g->emission.builder, unit_names[i],
+                                                engine, kinds[i].order, kinds[i].proxy, error));
     }
     for (size_t i = 1; i < SPAD__GPU_GROUPS; i++) {
         if (!groups[i]) continue;
-        SPAD__GPU_TRY(spad_kernel_builder_sync(&rows->groups[i], g->emission.builder,
-                                               SPAD_SYNC_GROUP, group_names[i], no_dims, none,
-                                               error));
+        SPAD__GPU_TRY(spad__kernel_builder_sync(&rows->groups[i], g->emission.builder,
+                                                SPAD_SYNC_GROUP, group_names[i], no_dims, none,
+                                                error));
     }
     return SPAD_OK;
 }
@@ -71,8 +72,8 @@ static spad_status emit_barrier(spad__gpu *g, const char *name, int64_t count, i
                                 spad_error *error) {
     const spad_amount blocks = {.value = g->cluster.count}, all = {.value = count};
     const spad_amounts dims = {g->cluster.count > 1 ? 1 : 0, &blocks};
-    return spad_kernel_builder_sync(row, g->emission.builder, SPAD_SYNC_BARRIER, name, dims, all,
-                                    error);
+    return spad__kernel_builder_sync(row, g->emission.builder, SPAD_SYNC_BARRIER, name, dims, all,
+                                     error);
 }
 
 /* The barriers of all agents of a block, and of all blocks. */
@@ -84,9 +85,9 @@ static spad_status emit_agent_barriers(spad__gpu *g, spad__gpu_rows *rows, spad_
             emit_barrier(g, "join", (int64_t)g->records.agents.count, &rows->agent_barrier, error));
     }
     if (g->cluster.count < 2) return SPAD_OK;
-    SPAD__GPU_TRY(spad_kernel_builder_cluster(g->emission.builder, blocks, error));
-    return spad_kernel_builder_sync(&rows->cluster_barrier, g->emission.builder, SPAD_SYNC_BARRIER,
-                                    "cluster", no_dims, blocks, error);
+    SPAD__GPU_TRY(spad__kernel_builder_cluster(g->emission.builder, blocks, error));
+    return spad__kernel_builder_sync(&rows->cluster_barrier, g->emission.builder, SPAD_SYNC_BARRIER,
+                                     "cluster", no_dims, blocks, error);
 }
 
 /* The barrier of the warps of a stream: one agent takes part in it. */
@@ -148,7 +149,7 @@ static spad_status emit_tensor(spad__gpu *g, spad__gpu_buffer *b, spad_error *er
         tensor.flags =
             (b->accessed & SPAD_ACCESS_WRITE) != 0 ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
-    return spad_kernel_builder_tensor(&b->row, g->emission.builder, &tensor, error);
+    return spad__kernel_builder_tensor(&b->row, g->emission.builder, &tensor, error);
 }
 
 /* An mbarrier that the compiler has put where an earlier one is; -1: none. To the chip the two are
@@ -193,13 +194,13 @@ static spad_status emit_buffer(spad__gpu *g, spad__gpu_buffer *b, spad_error *er
     SPAD__GPU_TRY(go_to_site(g, b->site, error));
     if (!name_buffer(g, b, suffix)) return spad__fail_host_memory(error);
     if (b->role != SPAD__GPU_MBARRIER) return emit_tensor(g, b, error);
-    SPAD__GPU_TRY(spad_kernel_builder_sync(&b->row, g->emission.builder, SPAD_SYNC_MBARRIER,
-                                           b->name, dims, count, error));
+    SPAD__GPU_TRY(spad__kernel_builder_sync(&b->row, g->emission.builder, SPAD_SYNC_MBARRIER,
+                                            b->name, dims, count, error));
     if (b->offset >= 0) {
-        SPAD__GPU_TRY(spad_kernel_builder_sync_at(g->emission.builder, b->row,
-                                                  (spad_amount){.value = b->offset}, error));
+        SPAD__GPU_TRY(spad__kernel_builder_sync_at(g->emission.builder, b->row,
+                                                   (spad_amount){.value = b->offset}, error));
     }
-    return g->cluster.count > 1 ? spad_kernel_builder_each_block(g->emission.builder, error)
+    return g->cluster.count > 1 ? spad__kernel_builder_each_block(g->emission.builder, error)
                                 : SPAD_OK;
 }
 
@@ -248,25 +249,25 @@ static spad_status emit_for(spad__gpu *g, const spad__gpu_record *record, spad_e
         spad_expr from, to;
         SPAD__GPU_TRY(spad__gpu_number_expr(g, 0, &from, error));
         SPAD__GPU_TRY(spad__gpu_expr(g, record->scalar, &to, error));
-        return spad_kernel_builder_range(variable, g->emission.builder, name, from, to, one, false,
-                                         error);
+        return spad__kernel_builder_range(variable, g->emission.builder, name, from, to, one, false,
+                                          error);
     }
     SPAD__GPU_TRY(
-        spad_kernel_builder_for(variable, g->emission.builder, name, zero, end, false, error));
+        spad__kernel_builder_for(variable, g->emission.builder, name, zero, end, false, error));
     if (param == NULL || added >= 0) return SPAD_OK;
     /* K_tiles - 1 iterations are none for K_tiles = 0, too: a condition leaves out the last ones
      * instead */
     spad_comparison inside = {.left = *variable, .relation = SPAD_LESS};
     SPAD__GPU_TRY(spad__gpu_add_number(g, param->expr, added, &inside.right, error));
     g->emission.open[g->emission.depth].shortened = true;
-    return spad_kernel_builder_if(g->emission.builder, &inside, 1, error);
+    return spad__kernel_builder_if(g->emission.builder, &inside, 1, error);
 }
 
 /* A loop with a condition for its last iterations is one open block, and two of the kernel. */
 static spad_status emit_end(spad__gpu *g, spad_error *error) {
     if (g->emission.open[g->emission.depth--].shortened)
-        SPAD__GPU_TRY(spad_kernel_builder_end(g->emission.builder, error));
-    return spad_kernel_builder_end(g->emission.builder, error);
+        SPAD__GPU_TRY(spad__kernel_builder_end(g->emission.builder, error));
+    return spad__kernel_builder_end(g->emission.builder, error);
 }
 
 static spad_status begin_block(spad__gpu *g, spad_error *error) {
@@ -330,7 +331,7 @@ static spad_status emit_access(spad__gpu *g, const spad__gpu_access *access, spa
             row.index_count = 1;
             row.index = &index;
         }
-        SPAD__GPU_TRY(spad_kernel_builder_access(g->emission.builder, &row, error));
+        SPAD__GPU_TRY(spad__kernel_builder_access(g->emission.builder, &row, error));
     }
     return SPAD_OK;
 }
@@ -367,7 +368,7 @@ static spad_status emit_deliveries(spad__gpu *g, const spad__gpu_record *record,
             SPAD__GPU_TRY(spad__gpu_view_bytes(g, last->buffer, &last->view, &bytes, error));
             SPAD__GPU_TRY(spad__gpu_number_expr(g, bytes, &completion.amount, error));
         }
-        SPAD__GPU_TRY(spad_kernel_builder_completion(g->emission.builder, &completion, error));
+        SPAD__GPU_TRY(spad__kernel_builder_completion(g->emission.builder, &completion, error));
     }
     return SPAD_OK;
 }
@@ -377,8 +378,8 @@ static spad_status emit_no_time(spad__gpu *g, spad_error *error) {
     const spad_amount none = {0};
     spad_expr zero;
     SPAD__GPU_TRY(spad__gpu_number_expr(g, 0, &zero, error));
-    SPAD__GPU_TRY(spad_kernel_builder_cost(g->emission.builder, SPAD_COST_NS, zero, error));
-    return spad_kernel_builder_latency(g->emission.builder, SPAD_COST_NS, none, error);
+    SPAD__GPU_TRY(spad__kernel_builder_cost(g->emission.builder, SPAD_COST_NS, zero, error));
+    return spad__kernel_builder_latency(g->emission.builder, SPAD_COST_NS, none, error);
 }
 
 static spad_status emit_operation(spad__gpu *g, const spad__gpu_rows *rows,
@@ -394,13 +395,13 @@ static spad_status emit_operation(spad__gpu *g, const spad__gpu_rows *rows,
     const char *runner = record->unit != SPAD__GPU_NO_UNIT ? unit_names[record->unit]
                          : record->matrix                  ? "tensor"
                                                            : "simt";
-    SPAD__GPU_TRY(spad_kernel_builder_operation(g->emission.builder, runner, name, error));
+    SPAD__GPU_TRY(spad__kernel_builder_operation(g->emission.builder, runner, name, error));
     for (uint32_t i = 0; i < record->access_count; i++) {
         SPAD__GPU_TRY(emit_access(g, &g->records.accesses.items[record->first_access + i], error));
     }
     if (record->group != SPAD__GPU_NO_GROUP) {
         SPAD__GPU_TRY(
-            spad_kernel_builder_group(g->emission.builder, rows->groups[record->group], error));
+            spad__kernel_builder_group(g->emission.builder, rows->groups[record->group], error));
     }
     if (record->no_time) SPAD__GPU_TRY(emit_no_time(g, error));
     return record->buffer < 0 ? SPAD_OK : emit_deliveries(g, record, error);
@@ -410,7 +411,7 @@ static spad_status emit_operation(spad__gpu *g, const spad__gpu_rows *rows,
 static spad_status emit_one_statement(spad__gpu *g, const spad__gpu_rows *rows,
                                       const spad__gpu_record *record, int block,
                                       spad_error *error) {
-    spad_statement statement = spad_statement_of(record->statement, -1);
+    spad_statement statement = spad__statement_of(record->statement, -1);
     spad_expr index[2] = {0};
     if (record->group != SPAD__GPU_NO_GROUP) statement.item = rows->groups[record->group];
     if (record->buffer >= 0) {
@@ -425,19 +426,19 @@ static spad_status emit_one_statement(spad__gpu *g, const spad__gpu_rows *rows,
     if (record->unit != SPAD__GPU_NO_UNIT) statement.unit = rows->units[record->unit];
     if (record->statement == SPAD_STATEMENT_FENCE) statement.fence = rows->fence;
     statement.flags = record->flags;
-    return spad_kernel_builder_statement(g->emission.builder, &statement, error);
+    return spad__kernel_builder_statement(g->emission.builder, &statement, error);
 }
 
 /* One tcgen05.commit for blocks beyond the pair: all of them have the arrival at the same time. So
  * it is one operation, which waits for the products before it. */
 static spad_status emit_commit(spad__gpu *g, const spad__gpu_rows *rows,
                                const spad__gpu_record *record, spad_error *error) {
-    spad_statement drain = spad_statement_of(SPAD_STATEMENT_DRAIN, -1);
+    spad_statement drain = spad__statement_of(SPAD_STATEMENT_DRAIN, -1);
     spad_expr cost;
     drain.unit = rows->units[record->unit];
-    SPAD__GPU_TRY(spad_kernel_builder_statement(g->emission.builder, &drain, error));
-    SPAD__GPU_TRY(spad_kernel_builder_operation(g->emission.builder, unit_names[record->unit],
-                                                "commit", error));
+    SPAD__GPU_TRY(spad__kernel_builder_statement(g->emission.builder, &drain, error));
+    SPAD__GPU_TRY(spad__kernel_builder_operation(g->emission.builder, unit_names[record->unit],
+                                                 "commit", error));
     for (int block = 0; block < g->cluster.count; block++) {
         spad_expr index[2] = {0};
         spad_kernel_completion arrival = {.kind = SPAD_COMPLETION_ARRIVE,
@@ -445,10 +446,10 @@ static spad_status emit_commit(spad__gpu *g, const spad__gpu_rows *rows,
                                           .index = index};
         if ((record->blocks >> block & 1) == 0) continue;
         SPAD__GPU_TRY(barrier_index(g, record, block, index, &arrival.index_count, error));
-        SPAD__GPU_TRY(spad_kernel_builder_completion(g->emission.builder, &arrival, error));
+        SPAD__GPU_TRY(spad__kernel_builder_completion(g->emission.builder, &arrival, error));
     }
     SPAD__GPU_TRY(spad__gpu_number_expr(g, 0, &cost, error));
-    return spad_kernel_builder_cost(g->emission.builder, SPAD_COST_CYCLES, cost, error);
+    return spad__kernel_builder_cost(g->emission.builder, SPAD_COST_CYCLES, cost, error);
 }
 
 static spad_status emit_statement(spad__gpu *g, const spad__gpu_rows *rows,
@@ -467,14 +468,14 @@ static spad_status emit_statement(spad__gpu *g, const spad__gpu_rows *rows,
 
 /* A barrier of the block. */
 static spad_status emit_sync(spad__gpu *g, int64_t row, spad_error *error) {
-    spad_statement sync = spad_statement_of(SPAD_STATEMENT_SYNC, row);
+    spad_statement sync = spad__statement_of(SPAD_STATEMENT_SYNC, row);
     spad_expr block = 0;
     if (g->cluster.count > 1) {
         SPAD__GPU_TRY(spad__gpu_number_expr(g, g->cluster.block, &block, error));
         sync.index = &block;
         sync.index_count = 1;
     }
-    return spad_kernel_builder_statement(g->emission.builder, &sync, error);
+    return spad__kernel_builder_statement(g->emission.builder, &sync, error);
 }
 
 static spad_status emit_record(spad__gpu *g, const spad__gpu_rows *rows,
@@ -489,7 +490,7 @@ static spad_status emit_record(spad__gpu *g, const spad__gpu_rows *rows,
         return SPAD_OK;
     case SPAD__RECORD_ELSE:
         g->emission.open[g->emission.depth].condition = SPAD__NO_SCALAR;
-        return spad_kernel_builder_else(g->emission.builder, error);
+        return spad__kernel_builder_else(g->emission.builder, error);
     case SPAD__RECORD_END: return emit_end(g, error);
     case SPAD__RECORD_OPERATION: return emit_operation(g, rows, record, error);
     case SPAD__RECORD_ALLOCATE: {
@@ -505,8 +506,8 @@ static spad_status emit_record(spad__gpu *g, const spad__gpu_rows *rows,
                          error);
     }
     case SPAD__RECORD_CLUSTER_BARRIER: {
-        const spad_statement all = spad_statement_of(SPAD_STATEMENT_SYNC, rows->cluster_barrier);
-        return spad_kernel_builder_statement(g->emission.builder, &all, error);
+        const spad_statement all = spad__statement_of(SPAD_STATEMENT_SYNC, rows->cluster_barrier);
+        return spad__kernel_builder_statement(g->emission.builder, &all, error);
     }
     default: return emit_statement(g, rows, record, error);
     }
@@ -547,9 +548,9 @@ static bool is_written_before(const spad__gpu *g, size_t end) {
  * is one for mbarriers only, where another one would hide that tiles lack theirs. */
 static spad_status emit_init_fence(spad__gpu *g, const spad__gpu_rows *rows, bool only,
                                    spad_error *error) {
-    spad_statement fence = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
+    spad_statement fence = spad__statement_of(SPAD_STATEMENT_FENCE, -1);
     if (only) fence.fence = rows->init_fence;
-    return spad_kernel_builder_statement(g->emission.builder, &fence, error);
+    return spad__kernel_builder_statement(g->emission.builder, &fence, error);
 }
 
 static spad_status emit_stream(spad__gpu *g, const spad__gpu_rows *rows, int stream,
@@ -577,8 +578,8 @@ static spad_status begin_agent(spad__gpu *g, const char *name, int64_t warps, in
                                spad_error *error) {
     const spad_amount threads = {.value = warps * SPAD__GPU_WARP};
     const spad_amount each = {.value = registers};
-    SPAD__GPU_TRY(spad_kernel_builder_agent(g->emission.builder, name, error));
-    return spad_kernel_builder_threads(g->emission.builder, threads, each, error);
+    SPAD__GPU_TRY(spad__kernel_builder_agent(g->emission.builder, name, error));
+    return spad__kernel_builder_threads(g->emission.builder, threads, each, error);
 }
 
 static spad_status emit_agent(spad__gpu *g, const spad__gpu_rows *rows, size_t number,
@@ -586,7 +587,7 @@ static spad_status emit_agent(spad__gpu *g, const spad__gpu_rows *rows, size_t n
     const spad__gpu_agent *agent = &g->records.agents.items[number];
     SPAD__GPU_TRY(begin_agent(g, name, agent->warps, agent->registers, error));
     SPAD__GPU_TRY(emit_stream(g, rows, SPAD__STREAM_DEFAULT + (int)number, error));
-    return spad_kernel_builder_end(g->emission.builder, error);
+    return spad__kernel_builder_end(g->emission.builder, error);
 }
 
 static spad_status emit_agents(spad__gpu *g, const spad__gpu_rows *rows, spad_error *error) {
@@ -629,8 +630,8 @@ static spad_status emit_exit(spad__gpu *g, const spad__gpu_rows *rows, spad_erro
         if (!b->remote || b->row < 0 || b->space == SPAD__GPU_GLOBAL) continue;
         if (b->role != SPAD__GPU_MBARRIER && stores) continue;
         if (b->role != SPAD__GPU_MBARRIER) {
-            const spad_statement end = spad_statement_of(SPAD_STATEMENT_FREE, b->row);
-            SPAD__GPU_TRY(spad_kernel_builder_statement(g->emission.builder, &end, error));
+            const spad_statement end = spad__statement_of(SPAD_STATEMENT_FREE, b->row);
+            SPAD__GPU_TRY(spad__kernel_builder_statement(g->emission.builder, &end, error));
             continue;
         }
         if (b->invalidated || !spad__gpu_leads(g, joined)) continue;
@@ -656,7 +657,7 @@ static spad_status emit_block(spad__gpu *g, const spad__gpu_rows *rows, spad_err
         SPAD__GPU_TRY(emit_stream(g, rows, SPAD__STREAM_DEFAULT, error));
     SPAD__GPU_TRY(emit_stream(g, rows, SPAD__STREAM_AFTER, error));
     SPAD__GPU_TRY(emit_exit(g, rows, error));
-    SPAD__GPU_TRY(spad_kernel_builder_end(g->emission.builder, error));
+    SPAD__GPU_TRY(spad__kernel_builder_end(g->emission.builder, error));
     for (size_t i = 1; i < g->records.agents.count; i++) {
         snprintf(name, sizeof name, "block%d_partition%zu", g->cluster.block, i - 1);
         SPAD__GPU_TRY(emit_agent(g, rows, i, name, error));
@@ -682,10 +683,10 @@ static spad_status emit_all(spad__gpu *g, spad_error *error) {
                            .warp_barrier = -1,
                            .cluster_barrier = -1};
     size_t fence;
-    if (spad_target_find_fence(&fence, g->target, "shared", NULL) == SPAD_OK) {
+    if (spad__target_find_fence(&fence, g->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
     }
-    if (spad_target_find_fence(&fence, g->target, "mbarrier", NULL) == SPAD_OK) {
+    if (spad__target_find_fence(&fence, g->target, "mbarrier", NULL) == SPAD_OK) {
         rows.init_fence = (int64_t)fence;
     }
     g->cluster.block = 0;
@@ -717,5 +718,5 @@ spad_status spad__gpu_emit(spad__gpu *g, spad_kernel **out, size_t loops, const 
     kernel->compiled = true;
     kernel->file = spad__arena_copy(&kernel->arena, file, strlen(file));
     if (kernel->file == NULL) return spad__fail_host_memory(error);
-    return spad_kernel_builder_finish(out, g->emission.builder, error);
+    return spad__kernel_builder_finish(out, g->emission.builder, error);
 }

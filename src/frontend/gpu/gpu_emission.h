@@ -11,7 +11,7 @@
 #define SPAD_FRONTEND_GPU_GPU_EMISSION_H
 
 #include "frontend/gpu/recorded.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 enum { SPAD__GPU_DEPTH = 256 }; /* of nested loops and conditions */
@@ -35,7 +35,7 @@ typedef struct spad__gpu_open_block {
 } spad__gpu_open_block;
 
 typedef struct spad__gpu_emission {
-    spad_kernel_builder *builder; /* owned until the kernel is finished */
+    spad__kernel_builder *builder; /* owned until the kernel is finished */
     SPAD_ARRAY(spad__gpu_param) params;
     uint64_t used_arguments;          /* sizes that are used as numbers, outside of parameters */
     SPAD_ARRAY(spad_expr) iterations; /* by loop: its variable */

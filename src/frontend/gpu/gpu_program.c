@@ -3,7 +3,7 @@
  * A program while a front end reads it: passes, diagnostics and assumptions. See gpu_program.h.
  */
 #include "frontend/gpu/gpu_program.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ void spad__gpu_begin_pass(spad__gpu *g, spad__gpu_mode mode) {
     g->emission.params.count = g->emission.iterations.count = 0;
     g->emission.used_arguments = 0;
     g->emission.depth = 0;
-    spad_kernel_builder_destroy(g->emission.builder);
+    spad__kernel_builder_destroy(g->emission.builder);
     g->emission.builder = NULL;
 }
 

@@ -23,7 +23,7 @@
 #include "frontend/gpu/branch.h"
 #include "frontend/gpu/gpu_emission.h"
 #include "frontend/gpu/launch_grid.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 
 /* How numbers are taken, in the order in which they are tried. */
 typedef enum spad__gpu_mode {
@@ -80,7 +80,7 @@ typedef struct spad__gpu_text {
     /* Writes a name for the operation at a site (SPAD__GPU_NAME bytes); "": it has none. */
     void (*name_site)(const void *context, int32_t site, char *name);
     /* Tells the builder where the statements come from that are added next. */
-    spad_status (*go_to)(const void *context, spad_kernel_builder *builder, int32_t site,
+    spad_status (*go_to)(const void *context, spad__kernel_builder *builder, int32_t site,
                          spad_error *error);
     /* Reports a diagnostic about a site. */
     void (*report)(const void *context, int32_t site, const char *message);

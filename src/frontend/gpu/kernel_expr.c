@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "frontend/gpu/data_iterations.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 /* ---- expressions --------------------------------------------------------------------- */
@@ -19,12 +19,12 @@ static spad_status refuse_expr(spad__gpu *g, const char *why, spad_error *error)
 }
 
 spad_status spad__gpu_number_expr(spad__gpu *g, int64_t value, spad_expr *out, spad_error *error) {
-    return spad_kernel_builder_number(out, g->emission.builder, value, error);
+    return spad__kernel_builder_number(out, g->emission.builder, value, error);
 }
 
 static spad_status apply_exprs(spad__gpu *g, spad_expr_op op, spad_expr a, spad_expr b,
                                spad_expr *out, spad_error *error) {
-    return spad_kernel_builder_apply(out, g->emission.builder, op, a, b, error);
+    return spad__kernel_builder_apply(out, g->emission.builder, op, a, b, error);
 }
 
 static spad_status apply_number(spad__gpu *g, spad_expr_op op, spad_expr a, int64_t b,
@@ -344,5 +344,5 @@ spad_status spad__gpu_emit_if(spad__gpu *g, spad__scalar condition, spad_error *
         list[count++] =
             (spad_comparison){zero, terms.count > 0 ? SPAD_EQUAL : SPAD_NOT_EQUAL, zero, false};
     }
-    return spad_kernel_builder_if(g->emission.builder, list, count, error);
+    return spad__kernel_builder_if(g->emission.builder, list, count, error);
 }

@@ -10,7 +10,7 @@
 #define SPAD_FRONTEND_GPU_KERNEL_EXPR_H
 
 #include "frontend/gpu/gpu_program.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 #define SPAD__GPU_TRY(call)                           \

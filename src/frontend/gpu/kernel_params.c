@@ -10,7 +10,7 @@
 
 #include "frontend/gpu/data_iterations.h"
 #include "frontend/gpu/kernel_expr.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 /* ---- names --------------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static spad_status param_for(spad__gpu *g, spad__scalar trips, const spad__gpu_p
     if (!spad__gpu_unique(g, param.name, "")) return spad__fail_host_memory(error);
     const spad_amount preset = {.value = param.value};
     SPAD__GPU_TRY(
-        spad_kernel_builder_param(&param.expr, g->emission.builder, param.name, preset, error));
-    if (param.any) SPAD__GPU_TRY(spad_kernel_builder_any(g->emission.builder, param.name, error));
+        spad__kernel_builder_param(&param.expr, g->emission.builder, param.name, preset, error));
+    if (param.any) SPAD__GPU_TRY(spad__kernel_builder_any(g->emission.builder, param.name, error));
     g->emission.params.items[g->emission.params.count++] = param;
     *out = &g->emission.params.items[g->emission.params.count - 1];
     return SPAD_OK;
@@ -144,10 +144,10 @@ static spad_status emit_unknown(spad__gpu *g, spad__gpu_unknown *unknown, spad_e
     spad_expr first;
     strcpy(name, unknown->name[0] != '\0' ? unknown->name : "decided");
     if (!spad__gpu_unique(g, name, "")) return spad__fail_host_memory(error);
-    SPAD__GPU_TRY(spad_kernel_builder_unknown(&number, g->emission.builder, name, (spad_amounts){0},
-                                              least, end, &taken, 1, error));
+    SPAD__GPU_TRY(spad__kernel_builder_unknown(&number, g->emission.builder, name,
+                                               (spad_amounts){0}, least, end, &taken, 1, error));
     SPAD__GPU_TRY(spad__gpu_number_expr(g, 0, &first, error));
-    return spad_kernel_builder_value(&unknown->expr, g->emission.builder, number, first, error);
+    return spad__kernel_builder_value(&unknown->expr, g->emission.builder, number, first, error);
 }
 
 spad_status spad__gpu_emit_params(spad__gpu *g, spad_error *error) {
@@ -172,7 +172,7 @@ spad_status spad__gpu_fix_params(spad__gpu *g, spad_error *error) {
             if (k != i && (g->emission.params.items[k].arguments & param->arguments) != 0)
                 fixed = true;
         }
-        if (fixed) SPAD__GPU_TRY(spad_kernel_builder_fix(g->emission.builder, param->name, error));
+        if (fixed) SPAD__GPU_TRY(spad__kernel_builder_fix(g->emission.builder, param->name, error));
     }
     return SPAD_OK;
 }

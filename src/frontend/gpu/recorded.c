@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "frontend/gpu/gpu_program.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 enum { BLOCKS_AROUND = 64 }; /* loops and conditions that a record is looked for in */

@@ -18,7 +18,7 @@
 
 #include "frontend/gpu/gpu_threads.h"
 #include "frontend/gpu/memory_objects.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 enum { SPAD__GPU_RECORDS_MAX = 400000 };

@@ -3,6 +3,7 @@
  * The public calls: modules, and launches that are executed and translated.
  */
 #include "spad/experimental/ptx.h"
+#include "kernel/kernel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -648,7 +649,7 @@ static spad_status fold_run(spad_ptx_run *run, const spad_ptx_launch *launch,
     const spad__ptx_executor executor = {&again, execute_again};
     const spad__ptx_fold_request request = {.straight = run->kernel,
                                             .launch = launch,
-                                            .assumption = spad_kernel_get_assumption(run->kernel),
+                                            .assumption = spad__kernel_get_assumption(run->kernel),
                                             .repeatable = !has_faults(run) &&
                                                           run->counts.instructions <= MOST_REPEATED,
                                             .executor = &executor};

@@ -3,6 +3,7 @@
  * Declares the rows of a translated kernel. A first pass over the events finds what there is.
  */
 #include "frontend/ptx/ptx_objects.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,9 +294,9 @@ static spad_status declare_ptx_units(spad__ptx_translation *t, const bool *used,
     for (int i = 1; i < SPAD__PTX_UNIT_KINDS; i++) {
         size_t engine;
         if (!used[i]) continue;
-        SPAD__PTX_TRY(spad_target_find_engine(&engine, t->target, kinds[i].engine, error));
-        SPAD__PTX_TRY(spad_kernel_builder_unit(&t->units[i], t->builder, kinds[i].name, engine,
-                                               kinds[i].order, kinds[i].proxy, error));
+        SPAD__PTX_TRY(spad__target_find_engine(&engine, t->target, kinds[i].engine, error));
+        SPAD__PTX_TRY(spad__kernel_builder_unit(&t->units[i], t->builder, kinds[i].name, engine,
+                                                kinds[i].order, kinds[i].proxy, error));
     }
     return SPAD_OK;
 }
@@ -310,22 +311,22 @@ static spad_status declare_groups(spad__ptx_translation *t, const bool *used, sp
     const spad_amounts none = {0};
     for (int i = 1; i < SPAD__PTX_GROUP_KINDS; i++) {
         if (!used[i] || names[i] == NULL) continue;
-        SPAD__PTX_TRY(spad_kernel_builder_sync(&t->groups[i], t->builder, SPAD_SYNC_GROUP, names[i],
-                                               none, (spad_amount){0}, error));
+        SPAD__PTX_TRY(spad__kernel_builder_sync(&t->groups[i], t->builder, SPAD_SYNC_GROUP,
+                                                names[i], none, (spad_amount){0}, error));
     }
     return SPAD_OK;
 }
 
 static int64_t find_target_fence(const spad_target *target, const char *name) {
     size_t fence;
-    return spad_target_find_fence(&fence, target, name, NULL) == SPAD_OK ? (int64_t)fence : -1;
+    return spad__target_find_fence(&fence, target, name, NULL) == SPAD_OK ? (int64_t)fence : -1;
 }
 
 static spad_status declare_sync(spad__ptx_translation *t, spad_sync_kind kind, const char *name,
                                 int64_t count, int64_t *row, spad_error *error) {
     const spad_amounts none = {0};
-    return spad_kernel_builder_sync(row, t->builder, kind, name, none,
-                                    (spad_amount){.value = count}, error);
+    return spad__kernel_builder_sync(row, t->builder, kind, name, none,
+                                     (spad_amount){.value = count}, error);
 }
 
 static spad_status declare_mbarriers(spad__ptx_translation *t, spad_error *error) {
@@ -336,11 +337,11 @@ static spad_status declare_mbarriers(spad__ptx_translation *t, spad_error *error
         char name[64];
         name_shared_byte(t, "mbarrier_", -1, b->byte, name, sizeof name);
         const spad_amount count = {.value = (b->count > 0 ? b->count : 1) + b->added};
-        SPAD__PTX_TRY(spad_kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, name, dims,
-                                               count, error));
-        SPAD__PTX_TRY(spad_kernel_builder_sync_at(t->builder, b->row,
-                                                  (spad_amount){.value = b->byte}, error));
-        if (t->ctas > 1) SPAD__PTX_TRY(spad_kernel_builder_each_block(t->builder, error));
+        SPAD__PTX_TRY(spad__kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, name, dims,
+                                                count, error));
+        SPAD__PTX_TRY(spad__kernel_builder_sync_at(t->builder, b->row,
+                                                   (spad_amount){.value = b->byte}, error));
+        if (t->ctas > 1) SPAD__PTX_TRY(spad__kernel_builder_each_block(t->builder, error));
     }
     return SPAD_OK;
 }
@@ -444,7 +445,7 @@ static spad_status declare_range(spad__ptx_translation *t, spad__ptx_tensor *x, 
                                  .alias_tile = -1,
                                  .flags = atomic_tensor_flags(t, x)};
     SPAD__PTX_TRY(spad_target_find_space(&tensor.space, t->target, space, error));
-    return spad_kernel_builder_tensor(&x->row, t->builder, &tensor, error);
+    return spad__kernel_builder_tensor(&x->row, t->builder, &tensor, error);
 }
 
 /* Of each CTA that others use: when it ends, its memory is gone. */
@@ -492,7 +493,7 @@ spad_status spad__ptx_declare(spad__ptx_translation *t, spad_error *error) {
     t->tcgen05_fence = find_target_fence(t->target, "tcgen05");
     if (t->ctas > 1)
         SPAD__PTX_TRY(
-            spad_kernel_builder_cluster(t->builder, (spad_amount){.value = t->ctas}, error));
+            spad__kernel_builder_cluster(t->builder, (spad_amount){.value = t->ctas}, error));
     SPAD__PTX_TRY(declare_ptx_units(t, units, error));
     SPAD__PTX_TRY(declare_groups(t, groups, error));
     SPAD__PTX_TRY(declare_mbarriers(t, error));
@@ -521,5 +522,5 @@ void spad__ptx_translation_free(spad__ptx_translation *t) {
     spad__array_free(t->host, &t->sources);
     spad__array_free(t->host, &t->lines);
     spad__array_free(t->host, &t->places);
-    spad_kernel_builder_destroy(t->builder);
+    spad__kernel_builder_destroy(t->builder);
 }

@@ -11,7 +11,7 @@
 #include "frontend/ptx/ptx_tensors.h"
 #include "frontend/ptx/ptx_translate.h"
 #include "frontend/ptx/run/ptx_shared.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 
 enum {
     SPAD__PTX_ALLOCATOR = SPAD__PTX_REMOTE + 1, /* what writes the result of tcgen05.alloc */
@@ -87,7 +87,7 @@ typedef struct spad__ptx_place_in_text {
 typedef struct spad__ptx_translation {
     const spad__ptx_executed *run;
     const spad_target *target;
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     const spad_host *host;
     int32_t ctas;
     int64_t units[SPAD__PTX_UNIT_KINDS];

@@ -46,9 +46,9 @@ static spad_status add_line_row(spad__ptx_translation *t, const spad__ptx_locati
     const bool named =
         l->file >= 0 && (size_t)l->file < m->files.count && m->files.items[l->file] != NULL;
     if (!spad__array_reserve(t->host, &t->lines, 1)) return spad__fail_host_memory(error);
-    SPAD__PTX_TRY(spad_kernel_builder_source(out, t->builder,
-                                             named ? m->files.items[l->file] : t->run->source->file,
-                                             l->line > 0 ? l->line : 1, NULL, caller, error));
+    SPAD__PTX_TRY(spad__kernel_builder_source(
+        out, t->builder, named ? m->files.items[l->file] : t->run->source->file,
+        l->line > 0 ? l->line : 1, NULL, caller, error));
     t->builder->kernel->sources.items[*out].column = l->column;
     t->lines.items[t->lines.count++] = (spad__ptx_line){l->file, l->line, l->column, caller, *out};
     return SPAD_OK;
@@ -99,24 +99,24 @@ spad_status spad__ptx_go_to(spad__ptx_translation *t, int32_t instruction, spad_
         SPAD__PTX_TRY(add_source_line(t, all[instruction].location, 0, &source, error));
         SPAD__PTX_TRY(find_first_place(t, source, &instruction, error));
     }
-    spad_kernel_builder_at(t->builder, place_of_opcode(t->run->source, &all[instruction]));
-    return spad_kernel_builder_from(t->builder, source, error);
+    spad__kernel_builder_at(t->builder, place_of_opcode(t->run->source, &all[instruction]));
+    return spad__kernel_builder_from(t->builder, source, error);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
 static spad_status constant_of(spad__ptx_translation *t, int64_t value, spad_expr *out,
                                spad_error *error) {
-    return spad_kernel_builder_number(out, t->builder, value, error);
+    return spad__kernel_builder_number(out, t->builder, value, error);
 }
 
 static spad_status add_plain_statement(spad__ptx_translation *t, spad_statement_kind kind,
                                        int64_t item, int64_t amount, unsigned flags,
                                        spad_error *error) {
-    spad_statement statement = spad_statement_of(kind, item);
+    spad_statement statement = spad__statement_of(kind, item);
     statement.flags = flags;
     SPAD__PTX_TRY(constant_of(t, amount, &statement.amount, error));
-    return spad_kernel_builder_statement(t->builder, &statement, error);
+    return spad__kernel_builder_statement(t->builder, &statement, error);
 }
 
 /* The index of an mbarrier: none, or the CTA that has it. */
@@ -131,7 +131,7 @@ static spad_status add_mbarrier_statement(spad__ptx_translation *t, spad_stateme
                                           spad_error *error) {
     spad_expr index = 0;
     spad_statement statement =
-        spad_statement_of(kind, spad__ptx_mbarrier_row_at(t, e->object.byte)->row);
+        spad__statement_of(kind, spad__ptx_mbarrier_row_at(t, e->object.byte)->row);
     statement.index = &index;
     statement.flags = (e->relaxed ? SPAD_SYNC_RELAXED : 0u) | (e->drop ? SPAD_SYNC_DROP : 0u);
     if (e->unit != SPAD__PTX_NO_UNIT) statement.unit = t->units[e->unit];
@@ -140,7 +140,7 @@ static spad_status add_mbarrier_statement(spad__ptx_translation *t, spad_stateme
         SPAD__PTX_TRY(constant_of(t, amount, &statement.amount, error));
     if (kind == SPAD_STATEMENT_ARRIVE && e->bytes > 0)
         SPAD__PTX_TRY(constant_of(t, e->bytes, &statement.expect, error));
-    return spad_kernel_builder_statement(t->builder, &statement, error);
+    return spad__kernel_builder_statement(t->builder, &statement, error);
 }
 
 /* ---- accesses ----------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ static spad_status add_logged_run(spad__ptx_translation *t, const spad__ptx_even
     spad_expr_range *bytes = &ranges[access.range_count++];
     SPAD__PTX_TRY(constant_of(t, run->begin - x->begin, &bytes->from, error));
     SPAD__PTX_TRY(constant_of(t, run->end - x->begin, &bytes->to, error));
-    return spad_kernel_builder_access(t->builder, &access, error);
+    return spad__kernel_builder_access(t->builder, &access, error);
 }
 
 static spad_status add_logged_accesses(spad__ptx_translation *t, const spad__ptx_logged *e,
@@ -209,11 +209,11 @@ static spad_status add_logged_operation(spad__ptx_translation *t, const spad__pt
     char name[64];
     name_operation(t, e, name, sizeof name);
     const int unit = spad__ptx_is_alloc_result(t, e) ? SPAD__PTX_ALLOCATOR : (int)e->unit;
-    SPAD__PTX_TRY(spad_kernel_builder_operation(t->builder, runners[unit], name, error));
+    SPAD__PTX_TRY(spad__kernel_builder_operation(t->builder, runners[unit], name, error));
     SPAD__PTX_TRY(add_logged_accesses(t, logged, error));
     const int group = spad__ptx_group_of(t, e);
     if (group != SPAD__PTX_NO_GROUP && t->groups[group] >= 0)
-        SPAD__PTX_TRY(spad_kernel_builder_group(t->builder, t->groups[group], error));
+        SPAD__PTX_TRY(spad__kernel_builder_group(t->builder, t->groups[group], error));
     if (e->object.cta < 0) return SPAD_OK;
     spad_expr index = 0;
     spad_kernel_completion done = {.kind = SPAD_COMPLETION_DELIVER,
@@ -221,7 +221,7 @@ static spad_status add_logged_operation(spad__ptx_translation *t, const spad__pt
                                    .index = &index};
     SPAD__PTX_TRY(mbarrier_index(t, &e->object, &index, &done.index_count, error));
     SPAD__PTX_TRY(constant_of(t, e->bytes, &done.amount, error));
-    return spad_kernel_builder_completion(t->builder, &done, error);
+    return spad__kernel_builder_completion(t->builder, &done, error);
 }
 
 /* ---- the statements of a warp -------------------------------------------------------------------
@@ -230,8 +230,8 @@ static spad_status add_logged_operation(spad__ptx_translation *t, const spad__pt
 /* tcgen05.wait: the warp goes on when all of its loads, or stores, are complete. */
 static spad_status add_tensor_wait(spad__ptx_translation *t, int group, spad_error *error) {
     if (t->groups[group] < 0) return SPAD_OK; /* it has none */
-    const spad_statement commit = spad_statement_of(SPAD_STATEMENT_COMMIT, t->groups[group]);
-    SPAD__PTX_TRY(spad_kernel_builder_statement(t->builder, &commit, error));
+    const spad_statement commit = spad__statement_of(SPAD_STATEMENT_COMMIT, t->groups[group]);
+    SPAD__PTX_TRY(spad__kernel_builder_statement(t->builder, &commit, error));
     return add_plain_statement(t, SPAD_STATEMENT_WAIT_GROUP, t->groups[group], 0, 0, error);
 }
 
@@ -260,8 +260,8 @@ static spad_status add_group_event(spad__ptx_translation *t, warp_state *s,
         if ((s->group_lanes[e->group] & ~e->lanes) != 0) return SPAD_OK; /* of other threads */
         if (!wait) {
             const spad_statement commit =
-                spad_statement_of(SPAD_STATEMENT_COMMIT, t->groups[e->group]);
-            return spad_kernel_builder_statement(t->builder, &commit, error);
+                spad__statement_of(SPAD_STATEMENT_COMMIT, t->groups[e->group]);
+            return spad__kernel_builder_statement(t->builder, &commit, error);
         }
         return add_plain_statement(t, SPAD_STATEMENT_WAIT_GROUP, t->groups[e->group], e->amount,
                                    e->reads ? SPAD_SYNC_READS : 0u, error);
@@ -290,7 +290,7 @@ static spad_status add_cluster_event(spad__ptx_translation *t, warp_state *s,
 
 static spad_status add_logged_fence(spad__ptx_translation *t, warp_state *s,
                                     const spad__ptx_event *e, spad_error *error) {
-    spad_statement fence = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
+    spad_statement fence = spad__statement_of(SPAD_STATEMENT_FENCE, -1);
     switch (e->fence) {
     case SPAD__PTX_FENCE_PROXY: break;
     case SPAD__PTX_FENCE_PROXY_SHARED: fence.fence = t->fences[0]; break;
@@ -313,7 +313,7 @@ static spad_status add_logged_fence(spad__ptx_translation *t, warp_state *s,
     case SPAD__PTX_FENCE_WGMMA: /* registers, which are not in the kernel */ return SPAD_OK;
     }
     if (e->fence != SPAD__PTX_FENCE_PROXY && fence.fence < 0) return SPAD_OK;
-    return spad_kernel_builder_statement(t->builder, &fence, error);
+    return spad__kernel_builder_statement(t->builder, &fence, error);
 }
 
 static spad_status add_mbarrier_init(spad__ptx_translation *t, const spad__ptx_event *e,
@@ -365,8 +365,8 @@ static spad_status add_tensor_memory(spad__ptx_translation *t, warp_state *s,
     const spad__ptx_bytes *run = spad__ptx_log_run(t->run->log, e, a, 0);
     const spad__ptx_tensor *x = spad__ptx_tensor_of(&t->tensors, true, a->cta, run->begin);
     const spad_statement tile =
-        spad_statement_of(alloc ? SPAD_STATEMENT_ALLOC : SPAD_STATEMENT_FREE, x->row);
-    SPAD__PTX_TRY(spad_kernel_builder_statement(t->builder, &tile, error));
+        spad__statement_of(alloc ? SPAD_STATEMENT_ALLOC : SPAD_STATEMENT_FREE, x->row);
+    SPAD__PTX_TRY(spad__kernel_builder_statement(t->builder, &tile, error));
     return spad__ptx_is_pair_alloc(t, &e->event) ? meet_in_pair(t, s, e->event.cta, error)
                                                  : SPAD_OK;
 }
@@ -472,7 +472,7 @@ static spad_status add_joint_arrivals(spad__ptx_translation *t, int32_t first, i
                                       spad_error *error) {
     const spad__ptx_log *log = t->run->log;
     SPAD__PTX_TRY(spad__ptx_go_to(t, log->events.items[first].event.instruction, error));
-    SPAD__PTX_TRY(spad_kernel_builder_operation(t->builder, "simt", "mbarrier_arrive", error));
+    SPAD__PTX_TRY(spad__kernel_builder_operation(t->builder, "simt", "mbarrier_arrive", error));
     for (int32_t i = first;; i = log->events.items[i].next) {
         const spad__ptx_event *e = &log->events.items[i].event;
         spad_expr index = 0;
@@ -483,7 +483,7 @@ static spad_status add_joint_arrivals(spad__ptx_translation *t, int32_t first, i
         SPAD__PTX_TRY(mbarrier_index(t, &e->object, &index, &arrival.index_count, error));
         SPAD__PTX_TRY(
             constant_of(t, e->amount + spad__ptx_missing_arrivals(t, e), &arrival.amount, error));
-        SPAD__PTX_TRY(spad_kernel_builder_completion(t->builder, &arrival, error));
+        SPAD__PTX_TRY(spad__kernel_builder_completion(t->builder, &arrival, error));
         if (i == last) return SPAD_OK;
     }
 }
@@ -507,9 +507,9 @@ static spad_status add_warp_agent(spad__ptx_translation *t, const spad__ptx_log_
     } else {
         snprintf(name, sizeof name, "warp%d", w->number);
     }
-    SPAD__PTX_TRY(spad_kernel_builder_agent(t->builder, name, error));
-    SPAD__PTX_TRY(spad_kernel_builder_threads(t->builder, (spad_amount){.value = SPAD__PTX_LANES},
-                                              (spad_amount){0}, error));
+    SPAD__PTX_TRY(spad__kernel_builder_agent(t->builder, name, error));
+    SPAD__PTX_TRY(spad__kernel_builder_threads(t->builder, (spad_amount){.value = SPAD__PTX_LANES},
+                                               (spad_amount){0}, error));
     for (int32_t i = w->first; i >= 0; i = t->run->log->events.items[i].next)
         SPAD__PTX_TRY(add_next_event(t, &s, &i, error));
     for (size_t phase = s.cluster_arrived; phase < t->cluster_rows.count; phase++)
@@ -517,7 +517,7 @@ static spad_status add_warp_agent(spad__ptx_translation *t, const spad__ptx_log_
                                           spad__ptx_warp_threads(t, w->number), 0, error));
     if (t->exits[w->cta] >= 0)
         SPAD__PTX_TRY(add_plain_statement(t, SPAD_STATEMENT_SIGNAL, t->exits[w->cta], 1, 0, error));
-    return spad_kernel_builder_end(t->builder, error);
+    return spad__kernel_builder_end(t->builder, error);
 }
 
 /* ---- the end of a CTA
@@ -528,12 +528,12 @@ static spad_status add_end_of_mbarriers(spad__ptx_translation *t, int32_t cta, s
     for (size_t i = 0; i < t->mbarriers.count; i++) {
         const spad__ptx_mbarrier_row *b = &t->mbarriers.items[i];
         const spad__ptx_object object = {.cta = cta, .byte = b->byte};
-        spad_statement end = spad_statement_of(SPAD_STATEMENT_INVALIDATE, b->row);
+        spad_statement end = spad__statement_of(SPAD_STATEMENT_INVALIDATE, b->row);
         spad_expr index = 0;
         if (((b->remote & ~b->invalidated) >> cta & 1) == 0) continue;
         end.index = &index;
         SPAD__PTX_TRY(mbarrier_index(t, &object, &index, &end.index_count, error));
-        SPAD__PTX_TRY(spad_kernel_builder_statement(t->builder, &end, error));
+        SPAD__PTX_TRY(spad__kernel_builder_statement(t->builder, &end, error));
     }
     return SPAD_OK;
 }
@@ -545,18 +545,18 @@ static spad_status add_exit(spad__ptx_translation *t, int32_t cta, spad_error *e
     char name[32];
     for (size_t i = 0; i < log->warps.count; i++) warps += log->warps.items[i].cta == cta;
     snprintf(name, sizeof name, "cta%d_exit", (int)cta);
-    SPAD__PTX_TRY(spad_kernel_builder_from(t->builder, -1, error));
-    SPAD__PTX_TRY(spad_kernel_builder_agent(t->builder, name, error));
+    SPAD__PTX_TRY(spad__kernel_builder_from(t->builder, -1, error));
+    SPAD__PTX_TRY(spad__kernel_builder_agent(t->builder, name, error));
     SPAD__PTX_TRY(
         add_plain_statement(t, SPAD_STATEMENT_WAIT_VALUE, t->exits[cta], warps, 0, error));
     for (size_t i = 0; i < t->tensors.items.count; i++) {
         const spad__ptx_tensor *x = &t->tensors.items.items[i];
         if (x->cta != cta || x->tensor_memory || !x->remote) continue;
-        const spad_statement end = spad_statement_of(SPAD_STATEMENT_FREE, x->row);
-        SPAD__PTX_TRY(spad_kernel_builder_statement(t->builder, &end, error));
+        const spad_statement end = spad__statement_of(SPAD_STATEMENT_FREE, x->row);
+        SPAD__PTX_TRY(spad__kernel_builder_statement(t->builder, &end, error));
     }
     SPAD__PTX_TRY(add_end_of_mbarriers(t, cta, error));
-    return spad_kernel_builder_end(t->builder, error);
+    return spad__kernel_builder_end(t->builder, error);
 }
 
 /* ---- the products of a warpgroup
@@ -577,10 +577,10 @@ static spad_status signal_products_done(spad__ptx_translation *t, const spad__pt
                                         spad_error *error) {
     for (int k = 0; k < 4; k++) {
         if (g->done[k] < 0) continue;
-        spad_statement done = spad_statement_of(SPAD_STATEMENT_SIGNAL, g->done[k]);
+        spad_statement done = spad__statement_of(SPAD_STATEMENT_SIGNAL, g->done[k]);
         done.unit = t->units[SPAD__PTX_WGMMA];
         SPAD__PTX_TRY(constant_of(t, 1, &done.amount, error));
-        SPAD__PTX_TRY(spad_kernel_builder_statement(t->builder, &done, error));
+        SPAD__PTX_TRY(spad__kernel_builder_statement(t->builder, &done, error));
     }
     return SPAD_OK;
 }
@@ -602,7 +602,7 @@ static spad_status add_warpgroup(spad__ptx_translation *t, const spad__ptx_warpg
     } else {
         snprintf(name, sizeof name, "warpgroup%d", (int)g->first_warp / 4);
     }
-    SPAD__PTX_TRY(spad_kernel_builder_agent(t->builder, name, error));
+    SPAD__PTX_TRY(spad__kernel_builder_agent(t->builder, name, error));
     for (int32_t i = leader->first; i >= 0; i = log->events.items[i].next) {
         const spad__ptx_logged *e = &log->events.items[i];
         const bool product = e->event.kind == SPAD__PTX_ACCESS && e->event.unit == SPAD__PTX_WGMMA;
@@ -614,7 +614,7 @@ static spad_status add_warpgroup(spad__ptx_translation *t, const spad__ptx_warpg
         if (product) SPAD__PTX_TRY(add_logged_operation(t, e, error));
         if (commit) SPAD__PTX_TRY(signal_products_done(t, g, error));
     }
-    return spad_kernel_builder_end(t->builder, error);
+    return spad__kernel_builder_end(t->builder, error);
 }
 
 /* ---- the kernel
@@ -648,20 +648,20 @@ static spad_status begin_launch(spad__ptx_translation *t, const spad_kernel_opti
     const int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     name_launched_kernel(launch->kernel->name, name, sizeof name);
     if (!spad__ptx_find_flags(&t->flags, t->run->log)) return spad__fail_host_memory(error);
-    SPAD__PTX_TRY(spad_kernel_builder_create(&t->builder, name, "from PTX; one launch, executed",
-                                             t->target, options, error));
+    SPAD__PTX_TRY(spad__kernel_builder_create(&t->builder, name, "from PTX; one launch, executed",
+                                              t->target, options, error));
     if (t->run->assumption[0] != '\0') {
         snprintf(assumption, sizeof assumption, "%s%s", t->run->assumption,
                  t->flags.seen.count > 0 ? ", and flags in shared memory are seen in the order of "
                                            "the execution"
                                          : "");
-        SPAD__PTX_TRY(spad_kernel_builder_assume(t->builder, assumption, error));
+        SPAD__PTX_TRY(spad__kernel_builder_assume(t->builder, assumption, error));
     }
     if (t->run->undecided[0] != '\0')
-        SPAD__PTX_TRY(spad_kernel_builder_undecided(t->builder, t->run->undecided, error));
+        SPAD__PTX_TRY(spad__kernel_builder_undecided(t->builder, t->run->undecided, error));
     if (blocks > 1)
-        SPAD__PTX_TRY(spad_kernel_builder_grid(t->builder, (spad_amount){.value = blocks}, error));
-    return spad_kernel_builder_uncounted(t->builder, "what threads compute in registers", error);
+        SPAD__PTX_TRY(spad__kernel_builder_grid(t->builder, (spad_amount){.value = blocks}, error));
+    return spad__kernel_builder_uncounted(t->builder, "what threads compute in registers", error);
 }
 
 /* Static and dynamic shared memory of a block, against the chip's: the driver refuses more. */
@@ -683,9 +683,9 @@ static spad_status add_faults(spad__ptx_translation *t, spad_error *error) {
     for (size_t i = 0; i < t->run->fault_count; i++) {
         const spad__ptx_fault *f = &t->run->faults[i];
         SPAD__PTX_TRY(spad__ptx_go_to(t, f->instruction, error));
-        SPAD__PTX_TRY(spad_kernel_builder_fault(t->builder, f->message, f->times, error));
+        SPAD__PTX_TRY(spad__kernel_builder_fault(t->builder, f->message, f->times, error));
     }
-    return spad_kernel_builder_from(t->builder, -1, error);
+    return spad__kernel_builder_from(t->builder, -1, error);
 }
 
 static spad_status translate_log(spad__ptx_translation *t, const spad_kernel_options *options,
@@ -729,7 +729,7 @@ spad_status spad__ptx_translate(spad_kernel **out, const spad__ptx_executed *run
         for (size_t i = 0; i < locations; i++) t.sources.items[t.sources.count++] = -1;
         status = translate_log(&t, options, error);
     }
-    if (status == SPAD_OK) status = spad_kernel_builder_finish(out, t.builder, error);
+    if (status == SPAD_OK) status = spad__kernel_builder_finish(out, t.builder, error);
     if (status == SPAD_OK) status = name_ptx_file(*out, run, error);
     spad__ptx_translation_free(&t);
     if (status != SPAD_OK) {

@@ -10,9 +10,10 @@
 #include "frontend/gpu/kernel_expr.h"
 #include "frontend/ttgir/ttgir.h"
 #include "kernel/kernel.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/ttgir.h"
+#include "target/target.h"
 
 enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
@@ -306,7 +307,7 @@ static spad_status begin_kernel(spad__ttgir *t, const bool *used, spad_error *er
     char name[SPAD__GPU_NAME], about[160], assumption[200];
     spad_define defines[DEFINES];
     spad_kernel_options options = *t->options;
-    spad_kernel_builder **builder = &t->g->emission.builder;
+    spad__kernel_builder **builder = &t->g->emission.builder;
     options.defines = defines;
     options.define_count = 0;
     for (size_t i = 0; i < t->options->define_count; i++) {
@@ -315,17 +316,17 @@ static spad_status begin_kernel(spad__ttgir *t, const bool *used, spad_error *er
     function_name(t, name);
     snprintf(about, sizeof about, "from Triton%s",
              spad__gpu_is_concrete(t->g) ? "; run with its sizes, without loops" : "");
-    SPAD__GPU_TRY(spad_kernel_builder_create(builder, name, about, t->g->target, &options, error));
+    SPAD__GPU_TRY(spad__kernel_builder_create(builder, name, about, t->g->target, &options, error));
     if (list_assumptions(t, assumption, sizeof assumption) > 0) {
-        SPAD__GPU_TRY(spad_kernel_builder_assume(*builder, assumption, error));
+        SPAD__GPU_TRY(spad__kernel_builder_assume(*builder, assumption, error));
     }
     if (t->uncounted[0] != '\0') {
-        SPAD__GPU_TRY(spad_kernel_builder_uncounted(*builder, t->uncounted, error));
+        SPAD__GPU_TRY(spad__kernel_builder_uncounted(*builder, t->uncounted, error));
     }
     if (!t->module.warps_given || t->g->cluster.count > 1) return SPAD_OK;
     /* of a cluster only agents have threads */
     const spad_amount threads = {.value = t->g->records.warps * SPAD__GPU_WARP};
-    return spad_kernel_builder_threads(*builder, threads, (spad_amount){0}, error);
+    return spad__kernel_builder_threads(*builder, threads, (spad_amount){0}, error);
 }
 
 static spad_status one_pass(spad__ttgir *t, spad__gpu_mode mode, spad_kernel **out,
@@ -502,7 +503,7 @@ static spad_status set_target(spad__ttgir *t, const spad__mlir_op *module, const
     }
     if (spad_target_find_space(&space, t->g->target, "registers", NULL) != SPAD_OK) return SPAD_OK;
     t->g->registers = SPAD__GPU_THREAD_REGISTERS;
-    if (spad_target_find_engine(&engine, t->g->target, "tensor", NULL) == SPAD_OK &&
+    if (spad__target_find_engine(&engine, t->g->target, "tensor", NULL) == SPAD_OK &&
         (t->g->target->engines[engine].writes >> space & 1) != 0) {
         t->g->registers = SPAD__GPU_MATRIX_REGISTERS;
     }

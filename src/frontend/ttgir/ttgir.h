@@ -40,7 +40,7 @@
 #include "frontend/gpu/data_iterations.h"
 #include "frontend/gpu/gpu_program.h"
 #include "frontend/mlir/mlir.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/ttgir.h"
 
 enum {

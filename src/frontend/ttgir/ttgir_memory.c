@@ -14,7 +14,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "frontend/ttgir/ttgir.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 /* ---- operands ------------------------------------------------------------------------ */

@@ -7,13 +7,13 @@
 #include "frontend/gpu/kernel_expr.h"
 #include "frontend/ttgir/ttgir.h"
 #include "kernel/kernel.h"
-#include "spad/experimental/kernel_builder.h"
+#include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
 
 enum { CALLERS_DEEP = 8 };
 
 /* The source of a location, with those of its callers; -1: unknown. */
-static spad_status source_at(const spad__ttgir *t, spad_kernel_builder *builder, uint32_t at,
+static spad_status source_at(const spad__ttgir *t, spad__kernel_builder *builder, uint32_t at,
                              int64_t *out, int depth, spad_error *error) {
     const spad__ttgir_place place = spad__ttgir_place_at(t, at);
     char file[512];
@@ -38,23 +38,23 @@ static spad_status source_at(const spad__ttgir *t, spad_kernel_builder *builder,
             return SPAD_OK;
         }
     }
-    SPAD__GPU_TRY(spad_kernel_builder_source(out, builder, file, place.line, NULL, caller, error));
+    SPAD__GPU_TRY(spad__kernel_builder_source(out, builder, file, place.line, NULL, caller, error));
     kernel->sources.items[*out].column = place.column;
     return SPAD_OK;
 }
 
-static spad_status go_to_op(const void *context, spad_kernel_builder *builder, int32_t site,
+static spad_status go_to_op(const void *context, spad__kernel_builder *builder, int32_t site,
                             spad_error *error) {
     const spad__ttgir *t = context;
     const spad__mlir_op *op = &t->m->ops.items[site];
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
     const uint32_t at = spad__mlir_location(t->m, op);
     int64_t source = -1;
-    spad_kernel_builder_at(builder, (spad_location){.line = name->line,
-                                                    .column = spad__mlir_column(t->m, op->name),
-                                                    .width = (int32_t)name->length});
+    spad__kernel_builder_at(builder, (spad_location){.line = name->line,
+                                                     .column = spad__mlir_column(t->m, op->name),
+                                                     .width = (int32_t)name->length});
     if (at != 0) SPAD__GPU_TRY(source_at(t, builder, at + 1, &source, 0, error));
-    return spad_kernel_builder_from(builder, source, error);
+    return spad__kernel_builder_from(builder, source, error);
 }
 
 static void name_op(const void *context, int32_t site, char *name) {

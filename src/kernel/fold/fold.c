@@ -11,6 +11,7 @@
  * family is where its member t was. O(statements) for the families.
  */
 #include "kernel/fold/fold.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <string.h>
 
@@ -342,20 +343,20 @@ static spad_status fold_name_file(spad_kernel *made, const char *file, spad_erro
 static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error *error) {
     const spad_kernel *k = f->kernel;
     const spad_kernel_options options = {.host = &f->host};
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     spad_kernel *made = NULL;
     spad_status status =
-        spad_kernel_builder_create(&builder, k->name, k->about, k->target, &options, error);
+        spad__kernel_builder_create(&builder, k->name, k->about, k->target, &options, error);
     if (status != SPAD_OK) return status;
     if (k->assumption[0] != '\0')
-        status = spad_kernel_builder_assume(builder, k->assumption, error);
+        status = spad__kernel_builder_assume(builder, k->assumption, error);
     if (status == SPAD_OK && k->undecided[0] != '\0')
-        status = spad_kernel_builder_undecided(builder, k->undecided, error);
+        status = spad__kernel_builder_undecided(builder, k->undecided, error);
     if (status == SPAD_OK && k->uncounted[0] != '\0')
-        status = spad_kernel_builder_uncounted(builder, k->uncounted, error);
+        status = spad__kernel_builder_uncounted(builder, k->uncounted, error);
     if (status == SPAD_OK) status = spad__fold_build(f, builder, error);
-    if (status == SPAD_OK) status = spad_kernel_builder_finish(&made, builder, error);
-    spad_kernel_builder_destroy(builder);
+    if (status == SPAD_OK) status = spad__kernel_builder_finish(&made, builder, error);
+    spad__kernel_builder_destroy(builder);
     if (status == SPAD_OK) status = fold_name_file(made, k->file, error);
     if (status == SPAD_OK) {
         *out = made;

@@ -196,6 +196,6 @@ void spad__fold_put_statement(spad__folder *f, const spad_statement *s);
 void spad__folder_free(spad__folder *f);
 
 /* Builds the kernel that the nodes are. */
-spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error);
+spad_status spad__fold_build(spad__folder *f, spad__kernel_builder *b, spad_error *error);
 
 #endif

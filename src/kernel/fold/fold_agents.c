@@ -10,6 +10,7 @@
  * compared, event by event, with the folded kernel at its trip count (fold_exact.c).
  */
 #include "kernel/fold/fold_agents.h"
+#include "spad/experimental/kernel_rows.h"
 
 #include <string.h>
 

@@ -9,9 +9,10 @@
 #include "kernel/fold/fold_build.h"
 
 /* Calls the builder unless an earlier call failed. */
-#define FOLD_CALL(m, call, ...)                                                                    \
-    do {                                                                                           \
-        if (spad__fold_fine(m)) (m)->status = spad_kernel_builder_##call(__VA_ARGS__, (m)->error); \
+#define FOLD_CALL(m, call, ...)                                                 \
+    do {                                                                        \
+        if (spad__fold_fine(m))                                                 \
+            (m)->status = spad__kernel_builder_##call(__VA_ARGS__, (m)->error); \
     } while (0)
 
 static spad_amount plain_amount(spad_amount amount) {
@@ -107,7 +108,7 @@ static void fold_add_agent_tensor(spad__fold_maker *m, size_t number) {
         if (ring->stride != old->tile_bytes) row.step.value = ring->stride;
     }
     const spad_statement *s = &f->kernel->statements.items[old->statement];
-    spad_kernel_builder_at(m->b, old->location);
+    spad__kernel_builder_at(m->b, old->location);
     FOLD_CALL(m, from, m->b, s->source);
     FOLD_CALL(m, tensor, &made, m->b, &row);
     place->made = made;
@@ -117,7 +118,7 @@ static void fold_add_agent_tensor(spad__fold_maker *m, size_t number) {
 static void fold_add_section(spad__fold_maker *m, const spad__fold_section *section) {
     const spad_kernel_agent *agent = &m->f->kernel->agents.items[section->agent];
     if (section->agent > 0) {
-        spad_kernel_builder_at(m->b, agent->location);
+        spad__kernel_builder_at(m->b, agent->location);
         FOLD_CALL(m, from, m->b, m->f->kernel->statements.items[agent->statement].source);
         FOLD_CALL(m, agent, m->b, agent->name);
         if (agent->threads.value != 0 || agent->registers.value != 0)
@@ -127,7 +128,7 @@ static void fold_add_section(spad__fold_maker *m, const spad__fold_section *sect
     for (size_t i = 0; i < section->count && spad__fold_fine(m); i++)
         spad__fold_add_top(m, &section->nodes[i]);
     if (section->agent > 0 && spad__fold_fine(m))
-        m->status = spad_kernel_builder_end(m->b, m->error);
+        m->status = spad__kernel_builder_end(m->b, m->error);
 }
 
 static void fold_add_all(spad__fold_maker *m, const spad__fold_plan *plan) {
@@ -148,10 +149,10 @@ spad_status spad__fold_build_agents(spad_kernel **out, const spad__fold_plan *pl
     const spad_kernel_options options = {.host = &f->host};
     spad__fold_maker m = {.f = f, .error = error};
     *out = NULL;
-    m.status = spad_kernel_builder_create(&m.b, k->name, k->about, k->target, &options, error);
+    m.status = spad__kernel_builder_create(&m.b, k->name, k->about, k->target, &options, error);
     if (!spad__fold_fine(&m)) return m.status;
     fold_add_all(&m, plan);
-    if (spad__fold_fine(&m)) m.status = spad_kernel_builder_finish(out, m.b, error);
-    spad_kernel_builder_destroy(m.b);
+    if (spad__fold_fine(&m)) m.status = spad__kernel_builder_finish(out, m.b, error);
+    spad__kernel_builder_destroy(m.b);
     return m.status;
 }

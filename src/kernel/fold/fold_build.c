@@ -15,8 +15,8 @@ void spad__fold_add_sources(spad__fold_maker *m) {
         const spad_kernel_source *s = &m->f->kernel->sources.items[i];
         int64_t number;
         m->status =
-            spad_kernel_builder_source(&number, m->b, s->file, s->line,
-                                       s->code[0] != '\0' ? s->code : NULL, s->caller, m->error);
+            spad__kernel_builder_source(&number, m->b, s->file, s->line,
+                                        s->code[0] != '\0' ? s->code : NULL, s->caller, m->error);
         if (spad__fold_fine(m)) m->b->kernel->sources.items[i].column = s->column;
     }
     m->b->kernel->compiled = m->f->kernel->compiled;
@@ -25,12 +25,12 @@ void spad__fold_add_sources(spad__fold_maker *m) {
 void spad__fold_add_faults(spad__fold_maker *m) {
     for (size_t i = 0; i < m->f->kernel->faults.count && spad__fold_fine(m); i++) {
         const spad__kernel_fault *fault = &m->f->kernel->faults.items[i];
-        spad_kernel_builder_at(m->b, fault->location);
-        m->status = spad_kernel_builder_from(m->b, fault->source, m->error);
+        spad__kernel_builder_at(m->b, fault->location);
+        m->status = spad__kernel_builder_from(m->b, fault->source, m->error);
         if (spad__fold_fine(m))
-            m->status = spad_kernel_builder_fault(m->b, fault->message, fault->times, m->error);
+            m->status = spad__kernel_builder_fault(m->b, fault->message, fault->times, m->error);
     }
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_from(m->b, -1, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_from(m->b, -1, m->error);
 }
 
 /* Marks the families that operations in loops touch, and what those are in. */
@@ -121,8 +121,8 @@ static void fold_add_tensor(spad__fold_maker *m, size_t number) {
         row.alias_of = f->singles[old->alias_of];
     }
     const int64_t source = f->kernel->statements.items[old->statement].source;
-    m->status = spad_kernel_builder_from(m->b, source, m->error);
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_tensor(&made, m->b, &row, m->error);
+    m->status = spad__kernel_builder_from(m->b, source, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_tensor(&made, m->b, &row, m->error);
     if (family != NULL && family->used) {
         family->made = made;
     } else {
@@ -170,17 +170,17 @@ static void fold_add_access(spad__fold_maker *m, const spad_kernel_access *old,
                 spad__fold_constant(m, spad_kernel_get_expr(f->kernel, range->step).least);
         }
     }
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_access(m->b, &row, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_access(m->b, &row, m->error);
 }
 
 static void fold_add_operation(spad__fold_maker *m, size_t statement, const int64_t *moving) {
     const spad_kernel *k = m->f->kernel;
     const spad_statement *s = &k->statements.items[statement];
     size_t at = 0;
-    m->status = spad_kernel_builder_from(m->b, s->source, m->error);
+    m->status = spad__kernel_builder_from(m->b, s->source, m->error);
     if (spad__fold_fine(m)) {
-        m->status = spad_kernel_builder_operation(m->b, k->target->engines[s->engine].name, s->name,
-                                                  m->error);
+        m->status = spad__kernel_builder_operation(m->b, k->target->engines[s->engine].name,
+                                                   s->name, m->error);
     }
     spad_expr cost = 0;
     if (s->cost != 0) cost = spad__fold_number(m, moving, at);
@@ -189,7 +189,7 @@ static void fold_add_operation(spad__fold_maker *m, size_t statement, const int6
         fold_add_access(m, &k->accesses.items[s->first_access + i], moving, &at);
     }
     if (spad__fold_fine(m) && s->cost_kind != SPAD_COST_TARGET) {
-        m->status = spad_kernel_builder_cost(m->b, s->cost_kind, cost, m->error);
+        m->status = spad__kernel_builder_cost(m->b, s->cost_kind, cost, m->error);
     }
 }
 
@@ -248,17 +248,17 @@ static void fold_add_loop(spad__fold_maker *m, const spad__fold_shape *shape, co
     const spad_expr from = spad__fold_constant(m, 0);
     const spad_expr to = spad__fold_number(m, moving, trips);
     name_loop(m, name, sizeof name);
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_from(m->b, -1, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_from(m->b, -1, m->error);
     if (spad__fold_fine(m)) {
-        m->status = spad_kernel_builder_range(&m->variables[m->depth], m->b, name, from, to,
-                                              (spad_amount){.value = 1}, false, m->error);
+        m->status = spad__kernel_builder_range(&m->variables[m->depth], m->b, name, from, to,
+                                               (spad_amount){.value = 1}, false, m->error);
     }
     if (!spad__fold_fine(m)) return;
     m->grows[m->depth] = spad__fold_depends(m, moving, trips);
     m->steps[m->depth++] = fixed + shape->fixed - trips;
     fold_add_body(m, shape, moving, fixed);
     m->depth--;
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_end(m->b, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_end(m->b, m->error);
 }
 
 /* Recursion as deep as loops are nested. */
@@ -289,7 +289,7 @@ void spad__fold_add_top(spad__fold_maker *m, const spad__fold_node *node) {
     }
 }
 
-spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error) {
+spad_status spad__fold_build(spad__folder *f, spad__kernel_builder *b, spad_error *error) {
     spad__fold_maker m = {.f = f, .b = b, .error = error};
     mark_families(f);
     spad__fold_add_sources(&m);

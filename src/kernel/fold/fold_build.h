@@ -11,7 +11,7 @@
  * and after its fixed ones. */
 typedef struct spad__fold_maker {
     spad__folder *f;
-    spad_kernel_builder *b;
+    spad__kernel_builder *b;
     spad_error *error;
     spad_status status; /* of the first call that failed */
     size_t depth;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernel/fold/fold_agents.h"
+#include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/walk.h"
 
 typedef struct exact_pair {

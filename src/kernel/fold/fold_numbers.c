@@ -8,14 +8,14 @@
 
 spad_expr spad__fold_constant(spad__fold_maker *m, int64_t value) {
     spad_expr expr = 0;
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_number(&expr, m->b, value, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_number(&expr, m->b, value, m->error);
     return expr;
 }
 
 spad_expr spad__fold_apply(spad__fold_maker *m, spad_expr_op op, spad_expr left, spad_expr right) {
     spad_expr expr = 0;
     if (spad__fold_fine(m))
-        m->status = spad_kernel_builder_apply(&expr, m->b, op, left, right, m->error);
+        m->status = spad__kernel_builder_apply(&expr, m->b, op, left, right, m->error);
     return expr;
 }
 

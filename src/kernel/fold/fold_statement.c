@@ -285,7 +285,7 @@ static void write_fold_access(number_reader *r, const spad_kernel_access *old) {
         if (old->ranges[i].step != 0)
             ranges[i].step = spad__fold_constant(m, value_of_expr(m->f, old->ranges[i].step));
     }
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_access(m->b, &row, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_access(m->b, &row, m->error);
 }
 
 static void write_fold_completion(number_reader *r, const spad_kernel_completion *old) {
@@ -296,18 +296,18 @@ static void write_fold_completion(number_reader *r, const spad_kernel_completion
     row.index = index.items;
     row.index_count = index.count;
     row.amount = next_expr(r, old->amount);
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_completion(m->b, &row, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_completion(m->b, &row, m->error);
 }
 
 static void write_fold_work(spad__fold_maker *m, const spad_statement *s) {
     if (spad__fold_fine(m) && s->latency_kind != SPAD_COST_TARGET) {
-        m->status = spad_kernel_builder_latency(m->b, s->latency_kind,
-                                                (spad_amount){.value = s->latency.value}, m->error);
+        m->status = spad__kernel_builder_latency(
+            m->b, s->latency_kind, (spad_amount){.value = s->latency.value}, m->error);
     }
     for (int w = 0; w < SPAD_WORKS && spad__fold_fine(m); w++) {
         if (s->work[w].value == 0) continue;
-        m->status = spad_kernel_builder_work(m->b, (spad_work)w,
-                                             (spad_amount){.value = s->work[w].value}, m->error);
+        m->status = spad__kernel_builder_work(m->b, (spad_work)w,
+                                              (spad_amount){.value = s->work[w].value}, m->error);
     }
 }
 
@@ -316,24 +316,24 @@ static void write_fold_operation(number_reader *r, const spad_statement *s) {
     const spad_kernel *k = m->f->kernel;
     const char *runner =
         s->unit >= 0 ? k->units.items[s->unit].name : k->target->engines[s->engine].name;
-    m->status = spad_kernel_builder_operation(m->b, runner, s->name, m->error);
+    m->status = spad__kernel_builder_operation(m->b, runner, s->name, m->error);
     for (size_t i = 0; i < s->access_count && spad__fold_fine(m); i++)
         write_fold_access(r, &k->accesses.items[s->first_access + i]);
     if (spad__fold_fine(m) && (s->flags & SPAD_BY_ONE) != 0)
-        m->status = spad_kernel_builder_elect(m->b, m->error);
+        m->status = spad__kernel_builder_elect(m->b, m->error);
     if (spad__fold_fine(m) && s->group >= 0)
-        m->status = spad_kernel_builder_group(m->b, m->f->syncs[s->group].made, m->error);
+        m->status = spad__kernel_builder_group(m->b, m->f->syncs[s->group].made, m->error);
     for (size_t i = 0; i < s->completion_count && spad__fold_fine(m); i++)
         write_fold_completion(r, &k->completions.items[s->first_completion + i]);
     const spad_expr cost = next_expr(r, s->cost);
     if (spad__fold_fine(m) && s->cost_kind != SPAD_COST_TARGET)
-        m->status = spad_kernel_builder_cost(m->b, s->cost_kind, cost, m->error);
+        m->status = spad__kernel_builder_cost(m->b, s->cost_kind, cost, m->error);
     write_fold_work(m, s);
 }
 
 static void write_fold_other(number_reader *r, const spad_statement *s) {
     spad__fold_maker *m = r->m;
-    spad_statement row = spad_statement_of(s->kind, s->item);
+    spad_statement row = spad__statement_of(s->kind, s->item);
     index_list index = {.count = 0};
     if (names_object(s->kind)) {
         row.item = next_sync(r, s->item, s->index_count, &index);
@@ -348,14 +348,14 @@ static void write_fold_other(number_reader *r, const spad_statement *s) {
     row.unit = s->unit;
     row.fence = s->fence;
     row.flags = s->flags;
-    if (spad__fold_fine(m)) m->status = spad_kernel_builder_statement(m->b, &row, m->error);
+    if (spad__fold_fine(m)) m->status = spad__kernel_builder_statement(m->b, &row, m->error);
 }
 
 void spad__fold_add_statement(spad__fold_maker *m, size_t statement, const int64_t *moving) {
     const spad_statement *s = &m->f->kernel->statements.items[statement];
     number_reader r = {m, moving, 0};
-    spad_kernel_builder_at(m->b, s->location);
-    m->status = spad_kernel_builder_from(m->b, s->source, m->error);
+    spad__kernel_builder_at(m->b, s->location);
+    m->status = spad__kernel_builder_from(m->b, s->source, m->error);
     if (!spad__fold_fine(m)) return;
     if (s->kind == SPAD_STATEMENT_OPERATION) {
         write_fold_operation(&r, s);

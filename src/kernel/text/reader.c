@@ -13,6 +13,7 @@
  */
 #include "kernel/text/reader.h"
 #include "base/options.h"
+#include "target/target.h"
 
 #include <string.h>
 
@@ -28,7 +29,7 @@ typedef struct sync_text {
 
 static void start_sync(spad__reader *r, sync_text *s, spad_statement_kind kind) {
     memset(s, 0, sizeof *s);
-    s->row = spad_statement_of(kind, -1);
+    s->row = spad__statement_of(kind, -1);
     s->row.index = s->index;
     s->span = r->parser.last.span;
 }
@@ -37,7 +38,7 @@ static bool finish_sync(spad__reader *r, sync_text *s) {
     const spad__span span = spad__span_from(r, s->span);
     spad__put_place(r, span);
     return spad__reader_accepts(r, span,
-                                spad_kernel_builder_statement(r->builder, &s->row, &r->error)) &&
+                                spad__kernel_builder_statement(r->builder, &s->row, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -188,8 +189,8 @@ static bool read_cursor(spad__reader *r) {
         (!both || spad__read_word(r, "a name for the phase", phase)) &&
         spad__parser_expect_word(&r->parser, "mod") && spad__read_amount(r, &count) &&
         spad__reader_accepts(r, span,
-                             spad_kernel_builder_cursor(&unused, r->builder, stage,
-                                                        both ? phase : NULL, count, &r->error));
+                             spad__kernel_builder_cursor(&unused, r->builder, stage,
+                                                         both ? phase : NULL, count, &r->error));
     if (fine) return spad__parser_end_statement(&r->parser);
     if (!spad__add_broken(r->builder, stage)) r->parser.out_of_memory = true;
     return false;
@@ -241,7 +242,7 @@ static bool read_for(spad__reader *r) {
     if (!at_brace(r)) return false;
     spad__put_place(r, span);
     const spad_status status =
-        spad_kernel_builder_range(&unused, r->builder, name, from, to, step, parallel, &r->error);
+        spad__kernel_builder_range(&unused, r->builder, name, from, to, step, parallel, &r->error);
     return open_reader_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
 }
 
@@ -281,7 +282,7 @@ static bool read_if(spad__reader *r) {
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
     return open_reader_block(r, span,
-                             spad_kernel_builder_if(r->builder, comparisons, count, &r->error));
+                             spad__kernel_builder_if(r->builder, comparisons, count, &r->error));
 }
 
 static bool read_scope(spad__reader *r) {
@@ -295,7 +296,7 @@ static bool read_scope(spad__reader *r) {
     if (!at_brace(r)) return false;
     spad__put_place(r, span);
     return open_reader_block(r, span,
-                             spad_kernel_builder_scope(r->builder, name, sections, &r->error));
+                             spad__kernel_builder_scope(r->builder, name, sections, &r->error));
 }
 
 static bool read_agent(spad__reader *r) {
@@ -307,9 +308,9 @@ static bool read_agent(spad__reader *r) {
     if (r->parser.token.kind == SPAD__LEFT_BRACKET) return spad__read_copies(r, name, span);
     if (!spad__read_agent_threads(r, &threads, &registers) || !at_brace(r)) return false;
     const spad__span all = spad__span_from(r, span);
-    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error)) &&
+    return open_reader_block(r, span, spad__kernel_builder_agent(r->builder, name, &r->error)) &&
            spad__reader_accepts(
-               r, all, spad_kernel_builder_threads(r->builder, threads, registers, &r->error));
+               r, all, spad__kernel_builder_threads(r->builder, threads, registers, &r->error));
 }
 
 static bool read_else(spad__reader *r) {
@@ -339,11 +340,12 @@ static bool read_end(spad__reader *r) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept_word(&r->parser, "else")) {
             spad__put_place(r, r->parser.last.span);
-            return spad__reader_accepts(r, span, spad_kernel_builder_else(r->builder, &r->error)) &&
+            return spad__reader_accepts(r, span,
+                                        spad__kernel_builder_else(r->builder, &r->error)) &&
                    spad__parser_expect(&r->parser, SPAD__LEFT_BRACE, "'{'");
         }
     }
-    return spad__reader_accepts(r, span, spad_kernel_builder_end(r->builder, &r->error));
+    return spad__reader_accepts(r, span, spad__kernel_builder_end(r->builder, &r->error));
 }
 
 /* ---- statements -------------------------------------------------------------------- */
@@ -421,7 +423,7 @@ static bool read_sync(spad__reader *r, spad__span span) {
     start_sync(r, &s, SPAD_STATEMENT_SYNC);
     if (!spad__read_word(r, "a barrier", name)) return false;
     if (spad__find_symbol(r->builder, name) == NULL && spad__at_op_clause(r) &&
-        spad_target_find_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
+        spad__target_find_engine(&engine, r->builder->kernel->target, "sync", NULL) == SPAD_OK) {
         return spad__read_operation(r, "sync", span, name);
     }
     return spad__resolve_word(r, "barrier", SPAD__SYMBOL_SYNC, &s.row.item) &&
@@ -446,7 +448,7 @@ static bool read_statement(spad__reader *r) {
     }
     if (r->parser.token.kind == SPAD__LEFT_PARENTHESIS) return spad__read_call(r, word);
     if (r->parser.token.kind != SPAD__WORD) { /* not an operation: say so at the word */
-        const spad_status status = spad_kernel_builder_operation(r->builder, word, "x", &r->error);
+        const spad_status status = spad__kernel_builder_operation(r->builder, word, "x", &r->error);
         if (status != SPAD_OK) return spad__reader_accepts(r, span, status);
     }
     return read_after_runner(r, word, span);
@@ -506,8 +508,8 @@ static bool read_head(spad__reader *r) {
         return false;
     }
     return spad__reader_accepts(r, r->parser.last.span,
-                                spad_kernel_builder_create(&r->builder, name, about, target,
-                                                           r->options, &r->error)) &&
+                                spad__kernel_builder_create(&r->builder, name, about, target,
+                                                            r->options, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -520,7 +522,7 @@ static spad_status finish_kernel(spad__reader *r, spad_kernel **out, const spad_
     if (kernel->file == NULL || !spad__keep_comments(kernel, source)) {
         return spad__fail_host_memory(error);
     }
-    return spad_kernel_builder_finish(out, r->builder, error);
+    return spad__kernel_builder_finish(out, r->builder, error);
 }
 
 static spad_status read_kernel(spad_kernel **out, const spad__source *source,
@@ -534,7 +536,7 @@ static spad_status read_kernel(spad_kernel **out, const spad__source *source,
     spad_status status = spad__diagnostics_end(diagnostics, error);
     if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) status = finish_kernel(&r, out, source, error);
-    spad_kernel_builder_destroy(r.builder);
+    spad__kernel_builder_destroy(r.builder);
     const spad_host host = spad__host_or_default(options->host);
     spad__array_free(&host, &r.macros);
     spad__arena_free(&scratch);
@@ -562,8 +564,8 @@ spad_status spad_kernel_parse(spad_kernel **out, const char *text, size_t length
     return status;
 }
 
-spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder, const char *text,
-                                     spad_error *error) {
+spad_status spad__kernel_builder_expr(spad_expr *out, spad__kernel_builder *builder,
+                                      const char *text, spad_error *error) {
     static const spad_kernel_options no_options = {0};
     const spad__source source = {.file = "<expression>", .text = text, .length = strlen(text)};
     spad_diagnostics *diagnostics;

@@ -59,7 +59,7 @@ enum { SPAD__EXPANSIONS_DEEP = 32 };
 
 typedef struct spad__reader {
     spad__parser parser;
-    spad_kernel_builder *builder;
+    spad__kernel_builder *builder;
     const spad_kernel_options *options;
     spad_error error; /* of the last call of the builder */
     /* the place of a byte, for spans that mostly go forward */

@@ -4,6 +4,7 @@
  * remembered as broken, so that its uses are not reported as well.
  */
 #include "kernel/text/reader.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,10 +48,10 @@ static void mark_broken(spad__reader *r, const char *name) {
 /* "any": the value is not known; "fixed": the rest of the text was written for it. */
 static bool read_param_word(spad__reader *r, const char *name, spad__span span) {
     if (spad__parser_accept_word(&r->parser, "any")) {
-        return spad__reader_accepts(r, span, spad_kernel_builder_any(r->builder, name, &r->error));
+        return spad__reader_accepts(r, span, spad__kernel_builder_any(r->builder, name, &r->error));
     }
     if (!spad__parser_accept_word(&r->parser, "fixed")) return true;
-    return spad__reader_accepts(r, span, spad_kernel_builder_fix(r->builder, name, &r->error));
+    return spad__reader_accepts(r, span, spad__kernel_builder_fix(r->builder, name, &r->error));
 }
 
 bool spad__read_param(spad__reader *r) {
@@ -62,7 +63,7 @@ bool spad__read_param(spad__reader *r) {
     const bool fine =
         spad__parser_expect(&r->parser, SPAD__EQUAL, "'='") && spad__read_amount(r, &preset) &&
         spad__reader_accepts(
-            r, span, spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
+            r, span, spad__kernel_builder_param(&unused, r->builder, name, preset, &r->error));
     if (!fine) mark_broken(r, name);
     return fine && read_param_word(r, name, span) && spad__parser_end_statement(&r->parser);
 }
@@ -81,7 +82,7 @@ static bool read_behaviour(spad__reader *r, spad_stack_behaviour *behaviour) {
     return spad__parser_expected(&r->parser, "'exact', 'library_2026_04' or 'library_later'");
 }
 
-static bool read_text(spad__reader *r, spad_status (*add)(spad_kernel_builder *builder,
+static bool read_text(spad__reader *r, spad_status (*add)(spad__kernel_builder *builder,
                                                           const char *text, spad_error *error)) {
     const char *text;
     const spad__span first = r->parser.token.span;
@@ -92,15 +93,15 @@ static bool read_text(spad__reader *r, spad_status (*add)(spad_kernel_builder *b
 }
 
 bool spad__read_assumption(spad__reader *r) {
-    return read_text(r, spad_kernel_builder_assume);
+    return read_text(r, spad__kernel_builder_assume);
 }
 
 bool spad__read_undecided(spad__reader *r) {
-    return read_text(r, spad_kernel_builder_undecided);
+    return read_text(r, spad__kernel_builder_undecided);
 }
 
 bool spad__read_uncounted(spad__reader *r) {
-    return read_text(r, spad_kernel_builder_uncounted);
+    return read_text(r, spad__kernel_builder_uncounted);
 }
 
 bool spad__read_grid(spad__reader *r) {
@@ -109,7 +110,7 @@ bool spad__read_grid(spad__reader *r) {
     spad__put_place(r, first);
     return spad__read_amount(r, &blocks) &&
            spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_grid(r->builder, blocks, &r->error)) &&
+                                spad__kernel_builder_grid(r->builder, blocks, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -119,7 +120,7 @@ bool spad__read_cluster(spad__reader *r) {
     spad__put_place(r, first);
     return spad__read_amount(r, &blocks) &&
            spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_cluster(r->builder, blocks, &r->error)) &&
+                                spad__kernel_builder_cluster(r->builder, blocks, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -133,9 +134,9 @@ bool spad__read_region(spad__reader *r) {
     return read_space_name(r, &space) && spad__read_amount(r, &lower) &&
            spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") && spad__read_amount(r, &upper) &&
            read_behaviour(r, &behaviour) &&
-           spad__reader_accepts(
-               r, spad__span_from(r, first),
-               spad_kernel_builder_region(r->builder, space, lower, upper, behaviour, &r->error)) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad__kernel_builder_region(r->builder, space, lower, upper,
+                                                            behaviour, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -144,7 +145,7 @@ bool spad__read_fence_name(spad__reader *r, size_t *fence) {
     if (!spad__parser_name(&r->parser, "the name of a fence", &name)) return false;
     return spad__reader_accepts(
         r, r->parser.last.span,
-        spad_target_find_fence(fence, r->builder->kernel->target, name, &r->error));
+        spad__target_find_fence(fence, r->builder->kernel->target, name, &r->error));
 }
 
 static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
@@ -160,9 +161,9 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     }
     size_t engine;
     int64_t unit;
-    if (!spad__reader_accepts(
-            r, engine_span,
-            spad_target_find_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
+    if (!spad__reader_accepts(r, engine_span,
+                              spad__target_find_engine(&engine, r->builder->kernel->target,
+                                                       engine_name, &r->error))) {
         return false;
     }
     int order = 0;
@@ -174,16 +175,17 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     }
     const bool proxy = spad__parser_accept_word(&r->parser, "proxy");
     if (!spad__reader_accepts(r, span,
-                              spad_kernel_builder_unit(&unit, r->builder, name, engine,
-                                                       (spad_unit_order)order, proxy, &r->error))) {
+                              spad__kernel_builder_unit(&unit, r->builder, name, engine,
+                                                        (spad_unit_order)order, proxy,
+                                                        &r->error))) {
         return false;
     }
     if (!spad__parser_accept_word(&r->parser, "fence")) return true;
     const spad__span fence_span = r->parser.token.span;
     size_t fence;
     return spad__read_fence_name(r, &fence) &&
-           spad__reader_accepts(r, fence_span,
-                                spad_kernel_builder_unit_fence(r->builder, unit, fence, &r->error));
+           spad__reader_accepts(
+               r, fence_span, spad__kernel_builder_unit_fence(r->builder, unit, fence, &r->error));
 }
 
 bool spad__read_unit(spad__reader *r) {
@@ -215,14 +217,14 @@ static bool read_sync_body(spad__reader *r, spad_sync_kind kind, const char *nam
     }
     const bool placed = kind == SPAD_SYNC_MBARRIER && spad__parser_accept_word(&r->parser, "at");
     if (placed && !spad__read_amount(r, &byte)) return false;
-    spad_status status = spad_kernel_builder_sync(
+    spad_status status = spad__kernel_builder_sync(
         &number, r->builder, kind, name, (spad_amounts){dim_count, dims}, count, &r->error);
     if (status == SPAD_OK && placed)
-        status = spad_kernel_builder_sync_at(r->builder, number, byte, &r->error);
+        status = spad__kernel_builder_sync_at(r->builder, number, byte, &r->error);
     if (!spad__reader_accepts(r, span, status)) return false;
     if (kind != SPAD_SYNC_MBARRIER || !spad__parser_accept_word(&r->parser, "each")) return true;
     return spad__parser_expect_word(&r->parser, "block") &&
-           spad__reader_accepts(r, span, spad_kernel_builder_each_block(r->builder, &r->error));
+           spad__reader_accepts(r, span, spad__kernel_builder_each_block(r->builder, &r->error));
 }
 
 static bool read_sync_declaration(spad__reader *r, spad_sync_kind kind) {
@@ -295,9 +297,9 @@ static bool read_unknown_body(spad__reader *r, const char *name, spad__span span
     }
     return read_unknown_values(r, &values, &value_count) &&
            spad__reader_accepts(r, span,
-                                spad_kernel_builder_unknown(&unused, r->builder, name,
-                                                            (spad_amounts){dim_count, dims}, least,
-                                                            end, values, value_count, &r->error));
+                                spad__kernel_builder_unknown(&unused, r->builder, name,
+                                                             (spad_amounts){dim_count, dims}, least,
+                                                             end, values, value_count, &r->error));
 }
 
 /* "unknown blocks[G] in 1..4 = [2, 1]" */
@@ -339,9 +341,9 @@ bool spad__read_source(spad__reader *r) {
         return false;
     if (r->parser.token.kind == SPAD__STRING && !spad__parser_text(&r->parser, &code)) return false;
     return spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_source(&made, r->builder, file,
-                                                           (int32_t)line.value, code, caller.value,
-                                                           &r->error)) &&
+                                spad__kernel_builder_source(&made, r->builder, file,
+                                                            (int32_t)line.value, code, caller.value,
+                                                            &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -356,12 +358,12 @@ bool spad__read_fault(spad__reader *r) {
     if (spad__parser_accept_word(&r->parser, "from") && !spad__read_amount(r, &source))
         return false;
     return spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_from(r->builder, source.value, &r->error)) &&
+                                spad__kernel_builder_from(r->builder, source.value, &r->error)) &&
            spad__reader_accepts(
                r, spad__span_from(r, first),
-               spad_kernel_builder_fault(r->builder, message, times.value, &r->error)) &&
+               spad__kernel_builder_fault(r->builder, message, times.value, &r->error)) &&
            spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_from(r->builder, -1, &r->error)) &&
+                                spad__kernel_builder_from(r->builder, -1, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -385,7 +387,7 @@ bool spad__read_threads(spad__reader *r) {
     }
     return spad__reader_accepts(
                r, spad__span_from(r, first),
-               spad_kernel_builder_threads(r->builder, threads, registers, &r->error)) &&
+               spad__kernel_builder_threads(r->builder, threads, registers, &r->error)) &&
            spad__parser_end_statement(&r->parser);
 }
 
@@ -590,7 +592,7 @@ static bool read_tensor_body(spad__reader *r, tensor_text *t, spad__span name) {
     }
     int64_t unused;
     spad__put_place(r, name);
-    const spad_status status = spad_kernel_builder_tensor(&unused, r->builder, &t->row, &r->error);
+    const spad_status status = spad__kernel_builder_tensor(&unused, r->builder, &t->row, &r->error);
     const bool about_shape =
         status == SPAD_ERR_SHAPE || status == SPAD_ERR_LANES || status == SPAD_ERR_OVERFLOW;
     if (!spad__reader_accepts(r, about_shape ? sizes : name, status)) return false;

@@ -216,12 +216,13 @@ static bool open_copy(spad__reader *r, const spad__expansion *e) {
     spad_expr value;
     snprintf(name, sizeof name, "%s_%lld", e->name, (long long)e->copy);
     spad__put_place(r, e->span);
-    if (!spad__reader_accepts(r, e->span, spad_kernel_builder_agent(r->builder, name, &r->error)) ||
+    if (!spad__reader_accepts(r, e->span,
+                              spad__kernel_builder_agent(r->builder, name, &r->error)) ||
         !spad__reader_accepts(
             r, e->span,
-            spad_kernel_builder_threads(r->builder, e->threads, e->registers, &r->error)) ||
-        !spad__reader_accepts(r, e->span,
-                              spad_kernel_builder_number(&value, r->builder, e->copy, &r->error))) {
+            spad__kernel_builder_threads(r->builder, e->threads, e->registers, &r->error)) ||
+        !spad__reader_accepts(
+            r, e->span, spad__kernel_builder_number(&value, r->builder, e->copy, &r->error))) {
         return false;
     }
     if (spad__bind_symbol(r->builder, e->variable, SPAD__SYMBOL_VALUE, value)) return true;
@@ -288,7 +289,7 @@ static bool end_macro(spad__reader *r, const spad__expansion *e) {
 static bool end_copy(spad__reader *r, spad__expansion *e) {
     const size_t bytes = r->parser.last.span.start - e->back.last.span.start;
     if (!spad__reader_accepts(r, r->parser.last.span,
-                              spad_kernel_builder_end(r->builder, &r->error))) {
+                              spad__kernel_builder_end(r->builder, &r->error))) {
         return false;
     }
     r->expansion_count--;

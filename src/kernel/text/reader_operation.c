@@ -4,6 +4,7 @@
  * operation signals when it completes, and what it costs.
  */
 #include "kernel/text/reader.h"
+#include "target/target.h"
 
 /* "..", "3", "0..64", "0..64 by 2" */
 static bool read_range(spad__reader *r, spad_expr_range *range) {
@@ -42,7 +43,7 @@ static bool read_access_clause(spad__reader *r, unsigned kind) {
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
     return spad__reader_accepts(r, span,
-                                spad_kernel_builder_access(r->builder, &access, &r->error));
+                                spad__kernel_builder_access(r->builder, &access, &r->error));
 }
 
 static bool read_accesses(spad__reader *r, unsigned kind) {
@@ -70,15 +71,15 @@ static bool read_completion(spad__reader *r, spad_completion_kind kind) {
     }
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
-    return spad__reader_accepts(r, span,
-                                spad_kernel_builder_completion(r->builder, &completion, &r->error));
+    return spad__reader_accepts(
+        r, span, spad__kernel_builder_completion(r->builder, &completion, &r->error));
 }
 
 static bool read_membership(spad__reader *r) {
     int64_t group;
     return spad__read_symbol(r, "group", SPAD__SYMBOL_SYNC, &group) &&
            spad__reader_accepts(r, r->parser.last.span,
-                                spad_kernel_builder_group(r->builder, group, &r->error));
+                                spad__kernel_builder_group(r->builder, group, &r->error));
 }
 
 static bool read_cost_unit(spad__reader *r, spad_cost_kind *kind) {
@@ -98,7 +99,7 @@ static bool read_latency(spad__reader *r) {
     const spad__span first = r->parser.token.span;
     return spad__read_amount(r, &latency) && read_cost_unit(r, &kind) &&
            spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_latency(r->builder, kind, latency, &r->error));
+                                spad__kernel_builder_latency(r->builder, kind, latency, &r->error));
 }
 
 /* "2 fma, 1 exp" */
@@ -109,7 +110,7 @@ static bool read_work(spad__reader *r) {
         const spad__span first = r->parser.token.span;
         if (!spad__read_amount(r, &amount)) return false;
         while (work < SPAD_WORKS &&
-               !spad__parser_accept_word(&r->parser, spad_work_name((spad_work)work))) {
+               !spad__parser_accept_word(&r->parser, spad__work_name((spad_work)work))) {
             work++;
         }
         if (work == SPAD_WORKS) {
@@ -117,7 +118,7 @@ static bool read_work(spad__reader *r) {
         }
         if (!spad__reader_accepts(
                 r, spad__span_from(r, first),
-                spad_kernel_builder_work(r->builder, (spad_work)work, amount, &r->error))) {
+                spad__kernel_builder_work(r->builder, (spad_work)work, amount, &r->error))) {
             return false;
         }
     } while (spad__parser_accept(&r->parser, SPAD__COMMA));
@@ -130,7 +131,7 @@ static bool read_cost(spad__reader *r) {
     const spad__span first = r->parser.token.span;
     if (!spad__read_expr(r, &cost) || !read_cost_unit(r, &kind)) return false;
     return spad__reader_accepts(r, spad__span_from(r, first),
-                                spad_kernel_builder_cost(r->builder, kind, cost, &r->error));
+                                spad__kernel_builder_cost(r->builder, kind, cost, &r->error));
 }
 
 enum {
@@ -204,7 +205,7 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_SIGNALS: return read_completion(r, SPAD_COMPLETION_SIGNAL);
     case OP_ELECTED:
         return spad__reader_accepts(r, r->parser.last.span,
-                                    spad_kernel_builder_elect(r->builder, &r->error));
+                                    spad__kernel_builder_elect(r->builder, &r->error));
     case OP_LATENCY: return read_latency(r);
     case OP_WORK: return read_work(r);
     default: return read_cost(r);
@@ -233,6 +234,6 @@ bool spad__read_operation(spad__reader *r, const char *runner, spad__span span, 
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_BROKEN) return false;
     spad__put_place(r, span);
     return spad__reader_accepts(
-               r, span, spad_kernel_builder_operation(r->builder, runner, name, &r->error)) &&
+               r, span, spad__kernel_builder_operation(r->builder, runner, name, &r->error)) &&
            read_op_clauses(r);
 }

@@ -5,6 +5,7 @@
  * yard): operands, which are expressions of the kernel already, and operators.
  */
 #include "kernel/text/reader.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,7 @@ void spad__put_place(spad__reader *r, spad__span span) {
     r->line = line;
     r->column = column;
     const spad_location location = {r->line, r->column, span.length > 0 ? (int32_t)span.length : 1};
-    spad_kernel_builder_at(r->builder, location);
+    spad__kernel_builder_at(r->builder, location);
 }
 
 spad__span spad__span_from(const spad__reader *r, spad__span first) {
@@ -111,7 +112,7 @@ static bool apply_operator(spad__reader *r, yard *y, spad_expr_op op) {
     spad_expr *left = &y->operands[y->operand_count - 1];
     return spad__reader_accepts(
         r, spad__span_from(r, y->first),
-        spad_kernel_builder_apply(left, r->builder, op, *left, right, &r->error));
+        spad__kernel_builder_apply(left, r->builder, op, *left, right, &r->error));
 }
 
 /* Applies operators from the top down to a priority. */
@@ -156,7 +157,7 @@ static bool read_number(spad__reader *r, spad_expr *out) {
         break;
     }
     return spad__reader_accepts(r, token.span,
-                                spad_kernel_builder_number(out, r->builder, value, &r->error));
+                                spad__kernel_builder_number(out, r->builder, value, &r->error));
 }
 
 /* "min(" or "max(": its operator. Without the parenthesis it is a name like others. */
@@ -180,7 +181,7 @@ static bool read_name(spad__reader *r, spad_expr *out) {
         return false;
     }
     return spad__reader_accepts(r, r->parser.last.span,
-                                spad_kernel_builder_name(out, r->builder, name, &r->error));
+                                spad__kernel_builder_name(out, r->builder, name, &r->error));
 }
 
 /* Does the next word name unknown values? */
@@ -205,8 +206,8 @@ static bool read_unknown_value(spad__reader *r, yard *y, int64_t unknown) {
     const spad__span span = r->parser.last.span;
     if (row->dims.count == 0) {
         return spad__reader_accepts(r, span,
-                                    spad_kernel_builder_value(&y->operands[y->operand_count++],
-                                                              r->builder, unknown, 0, &r->error));
+                                    spad__kernel_builder_value(&y->operands[y->operand_count++],
+                                                               r->builder, unknown, 0, &r->error));
     }
     if (!spad__parser_expect(&r->parser, SPAD__LEFT_BRACKET, "'['") ||
         !push_operator(r, y, SPAD_EXPR_UNKNOWN)) {
@@ -277,7 +278,7 @@ static bool close_bracket(spad__reader *r, yard *y, bool *closed) {
     spad_expr *element = &y->operands[y->operand_count - 1];
     return spad__reader_accepts(
         r, spad__span_from(r, y->first),
-        spad_kernel_builder_value(element, r->builder, unknown, *element, &r->error));
+        spad__kernel_builder_value(element, r->builder, unknown, *element, &r->error));
 }
 
 /* Closes the innermost parenthesis, if one is open. */
@@ -435,7 +436,7 @@ bool spad__read_unit_name(spad__reader *r, int64_t *unit) {
     size_t engine;
     if (!copy_word(r, name)) return false;
     if (spad__find_symbol(r->builder, name) == NULL &&
-        spad_target_find_engine(&engine, r->builder->kernel->target, name, NULL) == SPAD_OK) {
+        spad__target_find_engine(&engine, r->builder->kernel->target, name, NULL) == SPAD_OK) {
         SPAD__FAULT(r, r->parser.last.span,
                     "engine '%s' is not declared as a unit here; write 'unit %s fifo' above", name,
                     name);

@@ -14,6 +14,7 @@
 #include "kernel/place.h"
 #include "kernel/text/comments.h"
 #include "kernel/text/writer.h"
+#include "target/target.h"
 
 typedef struct kernel_writer {
     spad__out out;
@@ -453,7 +454,7 @@ static void put_latency_and_work(kernel_writer *w, const spad_statement *s) {
         if (s->work[work].value == 0) continue;
         spad__out_string(&w->out, between);
         put_amount(w, s->work[work]);
-        spad__out_format(&w->out, " %s", spad_work_name((spad_work)work));
+        spad__out_format(&w->out, " %s", spad__work_name((spad_work)work));
         between = ", ";
     }
 }

@@ -3,6 +3,7 @@
  * The walk: from index expressions to tiles, slots and rectangles, and to concrete
  * amounts. O(dimensions) per access.
  */
+#include "kernel/evaluate.h"
 #include "kernel/walk/walk.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static void describe_iteration(const spad_walk *walk, char *field, size_t size) 
 }
 
 int64_t spad__walk_value(const spad_walk *walk, spad_expr expr) {
-    return spad_kernel_evaluate(walk->kernel, expr, walk->values);
+    return spad__kernel_evaluate(walk->kernel, expr, walk->values);
 }
 
 static spad_status fail_bounds(spad_walk *walk, const char *name, spad_location location,

@@ -317,38 +317,40 @@ static void text_duration(spad__out *out, int64_t nanoseconds) {
                          (long long)(us / 100000 % 10));
 }
 
-spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
-                                 const spad_plan_reason *reason, const spad_sink *sink,
-                                 spad_error *error) {
-    const spad_status match = spad__plan_match_reason(plan, r, reason, error);
-    if (match != SPAD_OK) return match;
-    if (reason != NULL && reason->found != NULL)
-        return spad_plan_write_text(plan, reason->found, NULL, sink, error);
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    spad__out_format(&out, "buffers   %s\n", spad__grouped((int64_t)r->count).text);
+/* What is written of a problem. */
+typedef struct plan_words {
+    const spad_plan *plan;
+    const spad_plan_result *result;
+    const spad_plan_reason *reason;
+} plan_words;
+
+static void write_plan_text(spad__out *out, const void *object) {
+    const plan_words *w = object;
+    const spad_plan *plan = w->plan;
+    const spad_plan_result *r = w->result;
+    const spad_plan_reason *reason = w->reason;
+    spad__out_format(out, "buffers   %s\n", spad__grouped((int64_t)r->count).text);
     if (r->places != NULL)
-        spad__out_format(&out, "height    %s\n", spad__both_sizes(r->height).text);
+        spad__out_format(out, "height    %s\n", spad__both_sizes(r->height).text);
     else
-        spad__out_string(&out, "height    no plan\n");
-    text_peak(&out, r);
-    if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(&out, plan, r);
+        spad__out_string(out, "height    no plan\n");
+    text_peak(out, r);
+    if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(out, plan, r);
     if (r->places != NULL) {
         const int64_t share = gap_share(r);
-        spad__out_format(&out, "gap       %s (%lld.%03lld %%)\n",
+        spad__out_format(out, "gap       %s (%lld.%03lld %%)\n",
                          spad__exact_size(r->height - r->bound).text, (long long)(share / 1000),
                          (long long)(share % 1000));
     }
-    spad__out_format(&out, "verdict   %s%s\n", spad_plan_verdict_name(r->verdict),
+    spad__out_format(out, "verdict   %s%s\n", spad_plan_verdict_name(r->verdict),
                      r->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)"
                      : r->verdict == SPAD_PLAN_UNKNOWN  ? " (not found in time, no proof)"
                                                         : "");
-    spad__out_string(&out, "time      ");
-    text_duration(&out, r->nanoseconds);
-    spad__out_format(&out, ", %s nodes, %s restarts\n", spad__grouped(r->nodes).text,
+    spad__out_string(out, "time      ");
+    text_duration(out, r->nanoseconds);
+    spad__out_format(out, ", %s nodes, %s restarts\n", spad__grouped(r->nodes).text,
                      spad__grouped(r->restarts).text);
-    if (reason != NULL) text_reason(&out, plan, r, reason);
-    return spad__out_finish(&out, error);
+    if (reason != NULL) text_reason(out, plan, r, reason);
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
@@ -481,20 +483,19 @@ void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_re
     if (reason != NULL) json_reason(json, plan, reason);
 }
 
-spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
-                                 const spad_plan_reason *reason, const spad_sink *sink,
-                                 spad_error *error) {
+static void write_plan_json(spad__json *json, const void *object) {
+    const plan_words *w = object;
+    spad__json_open(json, '{');
+    spad__plan_json(json, w->plan, w->result, w->reason);
+    spad__json_close(json, '}');
+}
+
+spad_status spad_plan_write(const spad_plan *plan, const spad_plan_result *r,
+                            const spad_plan_reason *reason, spad_format format,
+                            const spad_sink *sink, spad_error *error) {
     const spad_status match = spad__plan_match_reason(plan, r, reason, error);
     if (match != SPAD_OK) return match;
-    if (reason != NULL && reason->found != NULL)
-        return spad_plan_write_json(plan, reason->found, NULL, sink, error);
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__plan_json(&json, plan, r, reason);
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    const bool found = reason != NULL && reason->found != NULL;
+    const plan_words words = {plan, found ? reason->found : r, found ? NULL : reason};
+    return spad__write_as(&words, write_plan_text, write_plan_json, format, sink, error);
 }

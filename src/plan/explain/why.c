@@ -201,13 +201,7 @@ static int64_t missing(const spad_plan *plan, const spad_plan_result *result,
 
 spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                               const spad_plan_result *result, int64_t timeout_ns,
-                              spad_error *error) {
-    return spad_plan_explain_watched(out, plan, result, timeout_ns, (spad_watch){0}, error);
-}
-
-spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *plan,
-                                      const spad_plan_result *result, int64_t timeout_ns,
-                                      spad_watch watch, spad_error *error) {
+                              const spad_watch *watch, spad_error *error) {
     *out = NULL;
     const spad_status match = spad_plan_match(plan, result, error);
     if (match != SPAD_OK) return match;
@@ -230,7 +224,8 @@ spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *p
                                    .owned = h};
     const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
     spad__explorer x = {.plan = plan, .result = result, .out = h, .reserve = time / SET_SHARE};
-    spad_status status = spad__limit_start(&x.limit, time, watch, error);
+    spad_status status =
+        spad__limit_start(&x.limit, time, watch != NULL ? *watch : (spad_watch){0}, error);
     if (status == SPAD_OK && spad__limit_cancelled(&x.limit))
         status = spad__attempt_goes_on(&x, error);
     if (status == SPAD_OK && result->clash == SPAD_PLAN_NO_CLASH) {

@@ -189,8 +189,8 @@ static spad_status check_graph_order(size_t **place, const spad_graph *graph, co
                       graph->scratch.count);
 }
 
-spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
-                                size_t count, spad_error *error) {
+spad_status spad__graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
+                                 size_t count, spad_error *error) {
     size_t *place;
     spad_status status = check_graph_order(&place, graph, order, count, error);
     const size_t room = graph->scratch.count + 1;

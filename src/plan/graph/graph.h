@@ -6,7 +6,7 @@
 #define SPAD_PLAN_GRAPH_GRAPH_H
 
 #include "base/memory.h"
-#include "spad/graph.h"
+#include "spad/experimental/graph.h"
 
 /*
  * Invariants
@@ -45,5 +45,10 @@ typedef struct spad__deps {
 /* SPAD_ERR_HOST_MEMORY. Free it in every case. */
 spad_status spad__deps_build(spad__deps *deps, const spad_graph *graph);
 void spad__deps_free(spad__deps *deps);
+
+/* The bytes live at the busiest operation of an order: what is live before it, what it writes,
+ * and its scratch. SPAD_ERR_ARGUMENT: not an order of all operations, or against a dependency. */
+spad_status spad__graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
+                                 size_t count, spad_error *error);
 
 #endif

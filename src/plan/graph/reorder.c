@@ -459,7 +459,7 @@ static spad_status find_before(int64_t *out, const spad_graph *graph, size_t *or
                                spad_error *error) {
     for (size_t i = 0; i < graph->scratch.count; i++) order[i] = i;
     *out = SPAD_UNBOUNDED;
-    const spad_status status = spad_graph_get_peak(out, graph, order, graph->scratch.count, NULL);
+    const spad_status status = spad__graph_get_peak(out, graph, order, graph->scratch.count, NULL);
     return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
 }
 

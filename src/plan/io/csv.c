@@ -391,18 +391,12 @@ spad_status spad__csv_read(spad_plan *plan, const spad__csv_route *route, const 
     return status;
 }
 
-spad_status spad_plan_read_csv_with(spad_plan *plan, const char *text, size_t length,
-                                    const char *file, const spad_plan_csv_options *options,
-                                    spad_error *error) {
+spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
+                               const spad_plan_csv_options *options, spad_error *error) {
     spad_plan_csv_options o;
     const spad_status status = SPAD__COPY_OPTIONS(&o, options, error);
     if (status != SPAD_OK) return status;
     return spad__csv_read(plan, NULL, text, length, file, &o, error);
-}
-
-spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
-                               spad_error *error) {
-    return spad_plan_read_csv_with(plan, text, length, file, NULL, error);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */

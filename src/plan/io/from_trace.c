@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "plan/problem/problem.h"
+#include "spad/experimental/trace_queries.h"
 
 enum { LABEL_SIZE = 24 }; /* '#' and any 64-bit number */
 

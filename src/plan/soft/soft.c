@@ -311,50 +311,46 @@ spad_status spad_plan_read_places(spad_plan_place *places, size_t count, const s
     return status;
 }
 
-spad_status spad_soft_write_text(const spad_soft_result *r, const spad_sink *sink,
-                                 spad_error *error) {
-    spad__out out;
-    spad__out_start(&out, sink);
-    spad__out_format(&out, "soft      %zu", r->constraint_count);
+static void write_soft_text(spad__out *out, const void *object) {
+    const spad_soft_result *r = object;
+    spad__out_format(out, "soft      %zu", r->constraint_count);
     if (r->cost != SPAD_UNBOUNDED) {
-        spad__out_format(&out, ", %zu violated, cost %s, ", r->violated_count,
+        spad__out_format(out, ", %zu violated, cost %s, ", r->violated_count,
                          spad__grouped(r->cost).text);
         if (r->cost == r->bound)
-            spad__out_string(&out, "no plan of this height costs less: proved\n");
+            spad__out_string(out, "no plan of this height costs less: proved\n");
         else
-            spad__out_format(&out, "no plan of this height is below %s\n",
+            spad__out_format(out, "no plan of this height is below %s\n",
                              spad__grouped(r->bound).text);
-        spad__out_format(&out, "moved     %zu %s, %s B\n", r->moved_count,
+        spad__out_format(out, "moved     %zu %s, %s B\n", r->moved_count,
                          r->moved_count == 1 ? "buffer" : "buffers",
                          spad__grouped(r->moved_bytes).text);
         if (r->shared_count > 0)
-            spad__out_format(&out, "shared    %zu %s that should not share bytes\n",
-                             r->shared_count, r->shared_count == 1 ? "pair" : "pairs");
+            spad__out_format(out, "shared    %zu %s that should not share bytes\n", r->shared_count,
+                             r->shared_count == 1 ? "pair" : "pairs");
     } else {
-        spad__out_string(&out, ", no plan\n");
+        spad__out_string(out, ", no plan\n");
     }
-    return spad__out_finish(&out, error);
 }
 
-spad_status spad_soft_write_json(const spad_soft_result *r, const spad_sink *sink,
-                                 spad_error *error) {
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '{');
-    spad__json_key_int(&json, "constraints", (int64_t)r->constraint_count);
+static void write_soft_json(spad__json *json, const void *object) {
+    const spad_soft_result *r = object;
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "constraints", (int64_t)r->constraint_count);
     if (r->cost != SPAD_UNBOUNDED) {
-        spad__json_key_int(&json, "cost", r->cost);
-        spad__json_key_int(&json, "bound", r->bound);
-        spad__json_key_int(&json, "limit", r->limit);
-        spad__json_key_int(&json, "violated", (int64_t)r->violated_count);
-        spad__json_key_int(&json, "moved", (int64_t)r->moved_count);
-        spad__json_key_int(&json, "moved_bytes", r->moved_bytes);
-        spad__json_key_int(&json, "shared", (int64_t)r->shared_count);
+        spad__json_key_int(json, "cost", r->cost);
+        spad__json_key_int(json, "bound", r->bound);
+        spad__json_key_int(json, "limit", r->limit);
+        spad__json_key_int(json, "violated", (int64_t)r->violated_count);
+        spad__json_key_int(json, "moved", (int64_t)r->moved_count);
+        spad__json_key_int(json, "moved_bytes", r->moved_bytes);
+        spad__json_key_int(json, "shared", (int64_t)r->shared_count);
     }
-    spad__json_key_int(&json, "nanoseconds", r->nanoseconds);
-    spad__json_close(&json, '}');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
+    spad__json_key_int(json, "nanoseconds", r->nanoseconds);
+    spad__json_close(json, '}');
+}
+
+spad_status spad_soft_write(const spad_soft_result *r, spad_format format, const spad_sink *sink,
+                            spad_error *error) {
+    return spad__write_as(r, write_soft_text, write_soft_json, format, sink, error);
 }

@@ -35,7 +35,7 @@ void spad_spaces_destroy(spad_spaces *spaces) {
     const spad_host host = spaces->host;
     for (size_t m = 0; m < SPAD_TIERS_MEMORIES; m++) spad_plan_destroy(spaces->plans[m]);
     spad_plan_destroy(spaces->all);
-    spad_tiers_destroy(spaces->tiers);
+    spad__tiers_destroy(spaces->tiers);
     spad__array_free(&host, &spaces->rows);
     spad__arena_free(&spaces->arena);
     spad__free(&host, spaces, sizeof *spaces);
@@ -72,7 +72,7 @@ static size_t memory_of_name(const spad_spaces *spaces, const char *name, size_t
         if (strlen(spaces->memories[m].name) == length &&
             memcmp(spaces->memories[m].name, name, length) == 0)
             return m;
-    return SPAD_NO_MEMORY;
+    return SPAD__NO_MEMORY;
 }
 
 /* Adds a memory of that name; its rules are those of the target. */
@@ -104,7 +104,7 @@ spad_status spad_spaces_add_memory(size_t *out, spad_spaces *spaces, const spad_
                           "a memory has a name, and neither its capacity nor its cost is negative");
     if (spaces->read) return spad__fail(error, SPAD_ERR_ARGUMENT, "memories come before the rows");
     const size_t length = strlen(memory->name);
-    if (memory_of_name(spaces, memory->name, length) != SPAD_NO_MEMORY)
+    if (memory_of_name(spaces, memory->name, length) != SPAD__NO_MEMORY)
         return spad__fail(error, SPAD_ERR_NAME, "memory '%.40s' was added before", memory->name);
     const spad_status status =
         add_named_memory(spaces, memory->name, length, memory->capacity, memory->cost, error);
@@ -117,15 +117,15 @@ size_t spad__spaces_find(spad_spaces *spaces, const char *name, size_t length, s
     *status = SPAD_OK;
     if (memchr(name, '\0', length) != NULL) { /* it would not be found again */
         *status = spad__fail(error, SPAD_ERR_NAME, "the name of a memory has a zero byte");
-        return SPAD_NO_MEMORY;
+        return SPAD__NO_MEMORY;
     }
     const size_t known = memory_of_name(spaces, name, length);
-    if (known != SPAD_NO_MEMORY) return known;
+    if (known != SPAD__NO_MEMORY) return known;
     if (!spaces->named && space_of_name(spaces->target, name, length) == NULL)
-        return SPAD_NO_MEMORY;
+        return SPAD__NO_MEMORY;
     *status = add_named_memory(spaces, name, length, SPAD_UNBOUNDED, (int64_t)spaces->memory_count,
                                error);
-    return *status == SPAD_OK ? spaces->memory_count - 1 : SPAD_NO_MEMORY;
+    return *status == SPAD_OK ? spaces->memory_count - 1 : SPAD__NO_MEMORY;
 }
 
 /* ---- solving ----------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ void spad_spaces_result_destroy(spad_spaces_result *result) {
         spad_plan_result_destroy(owned->results[m]);
         spad_plan_destroy(owned->plans[m]);
     }
-    spad_tiers_result_destroy(owned->tiers);
+    spad__tiers_result_destroy(owned->tiers);
     spad__free(&host, owned->parts, (owned->count + 1) * sizeof *owned->parts);
     spad__free(&host, owned, sizeof *owned);
     spad__free(&host, result, sizeof *result);
@@ -204,7 +204,7 @@ static spad_status solve_space_alone(spad_spaces_result *r, const spad_spaces *s
     if (status != SPAD_OK) return status;
     owned->parts[m] = (spad_spaces_part){.plan = plan, .result = owned->results[m]};
     if (owned->results[m]->verdict > SPAD_PLAN_FEASIBLE) {
-        status = spad_plan_explain(&owned->reasons[m], plan, owned->results[m], 0, error);
+        status = spad_plan_explain(&owned->reasons[m], plan, owned->results[m], 0, NULL, error);
         if (status != SPAD_OK) return status;
         if (owned->reasons[m]->found != NULL)
             owned->parts[m].result = owned->reasons[m]->found;
@@ -294,7 +294,7 @@ static spad_status plan_stays(spad_spaces_result *r, const spad_spaces *spaces, 
 static spad_status solve_space_choice(spad_spaces_result *r, const spad_spaces *spaces,
                                       const spad_plan_options *options, spad_error *error) {
     spaces_owned *owned = r->owned;
-    spad_status status = spad_tiers_solve(&owned->tiers, spaces->tiers, options, error);
+    spad_status status = spad__tiers_solve(&owned->tiers, spaces->tiers, options, error);
     if (status != SPAD_OK) return status;
     r->tiers = owned->tiers;
     r->verdict = owned->tiers->verdict;

@@ -6,6 +6,7 @@
 #define SPAD_PLAN_TIERS_SPACES_H
 
 #include "plan/problem/problem.h"
+#include "plan/tiers/tiers.h"
 #include "spad/experimental/spaces.h"
 
 /* Where a row of the text went. */
@@ -31,12 +32,12 @@ struct spad_spaces {
     size_t longest;                               /* bytes of the longest id */
     bool inclusive;                               /* the text has a column of last times */
     spad_plan *plans[SPAD_TIERS_MEMORIES];
-    spad_tiers *tiers; /* NULL: no row may choose */
-    spad_plan *all;    /* then: the rows, for their lives and names */
+    spad__tiers *tiers; /* NULL: no row may choose */
+    spad_plan *all;     /* then: the rows, for their lives and names */
     SPAD_ARRAY(spad__space_row) rows;
 };
 
-/* The memory of a name, one of the target included, which is then added; SPAD_NO_MEMORY: none.
+/* The memory of a name, one of the target included, which is then added; SPAD__NO_MEMORY: none.
  * *status: no memory of the host, or too many. */
 size_t spad__spaces_find(spad_spaces *spaces, const char *name, size_t length, spad_status *status,
                          spad_error *error);

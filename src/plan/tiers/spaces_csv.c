@@ -74,7 +74,7 @@ static spad_status find_spaces(spad_spaces *spaces, spad__csv *r, bool *choose) 
         int32_t count = 0;
         for (; status == SPAD_OK && next_space(&rest, &name); count++) {
             if (spad__spaces_find(spaces, name.text, name.length, &status, r->error) ==
-                SPAD_NO_MEMORY)
+                SPAD__NO_MEMORY)
                 unknown = name;
             status = spad__csv_at(r, &name, status);
         }
@@ -106,7 +106,7 @@ static spad_status read_mask(spad_spaces *spaces, spad__csv *r, uint32_t *mask) 
     spad_status status = SPAD_OK;
     while (status == SPAD_OK && next_space(&rest, &name)) {
         const size_t m = spad__spaces_find(spaces, name.text, name.length, &status, r->error);
-        if (m == SPAD_NO_MEMORY) return fail_space(r, &name, "space");
+        if (m == SPAD__NO_MEMORY) return fail_space(r, &name, "space");
         *mask |= UINT32_C(1) << m;
     }
     return status;
@@ -221,13 +221,13 @@ static spad_status join_space_rules(const spad_spaces *spaces, spad__csv *r, uin
     return SPAD_OK;
 }
 
-static spad_status read_space_home(spad_spaces *spaces, spad__csv *r, spad_tier_buffer *b) {
-    b->home = SPAD_NO_MEMORY;
+static spad_status read_space_home(spad_spaces *spaces, spad__csv *r, spad__tier_buffer *b) {
+    b->home = SPAD__NO_MEMORY;
     const spad__cell *c = &r->cells[HOME];
     spad_status status = SPAD_OK;
     if (r->present[HOME] && c->length > 0) {
         b->home = spad__spaces_find(spaces, c->text, c->length, &status, r->error);
-        if (b->home == SPAD_NO_MEMORY) return fail_space(r, c, "home");
+        if (b->home == SPAD__NO_MEMORY) return fail_space(r, c, "home");
     }
     status = read_space_flag(r, KEPT, "kept", &b->kept);
     return status == SPAD_OK ? read_space_flag(r, CONSTANT, "constant", &b->constant) : status;
@@ -237,7 +237,7 @@ static spad_status added_any(void *context, spad__csv *r, size_t number) {
     space_reader *reader = context;
     spad_spaces *spaces = reader->spaces;
     const spad_plan_buffer *life = &spaces->all->buffers.items[number];
-    spad_tier_buffer b = {.name = life->name, .size = life->size, .alignment = life->alignment};
+    spad__tier_buffer b = {.name = life->name, .size = life->size, .alignment = life->alignment};
     if (life->clock_count > 0)
         return spad__csv_at(r, &r->cells[LOWER],
                             spad__fail(r->error, SPAD_ERR_ARGUMENT,
@@ -252,7 +252,7 @@ static spad_status added_any(void *context, spad__csv *r, size_t number) {
     b.uses = reader->uses.items;
     if (life->name != NULL && strlen(life->name) > spaces->longest)
         spaces->longest = strlen(life->name);
-    return spad__csv_at(r, &r->cells[SIZE], spad_tiers_add(NULL, spaces->tiers, &b, r->error));
+    return spad__csv_at(r, &r->cells[SIZE], spad__tiers_add(NULL, spaces->tiers, &b, r->error));
 }
 
 /* ---- both -------------------------------------------------------------------------- */
@@ -274,13 +274,13 @@ static spad_status check_space_rules(const spad_spaces *spaces, spad_error *erro
 static spad_status make_tiers(spad_spaces *spaces, spad_error *error) {
     spad_status status = check_space_rules(spaces, error);
     if (status == SPAD_OK) status = spad_plan_create(&spaces->all, &spaces->host, error);
-    if (status == SPAD_OK) status = spad_tiers_create(&spaces->tiers, &spaces->host, error);
+    if (status == SPAD_OK) status = spad__tiers_create(&spaces->tiers, &spaces->host, error);
     for (size_t m = 0; m < spaces->memory_count && status == SPAD_OK; m++) {
         spad_tier memory = spaces->memories[m];
         const spad_space *rules = spaces->rules[m];
         if (rules != NULL && memory.capacity != SPAD_UNBOUNDED)
             memory.capacity -= memory.capacity % rules->granule; /* of whole granules */
-        status = spad_tiers_add_memory(NULL, spaces->tiers, &memory, error);
+        status = spad__tiers_add_memory(NULL, spaces->tiers, &memory, error);
     }
     return status;
 }
@@ -304,7 +304,7 @@ static void forget_space_rows(spad_spaces *spaces, size_t count, spad__arena_mar
         spaces->plans[m] = NULL;
     }
     spad_plan_destroy(spaces->all);
-    spad_tiers_destroy(spaces->tiers);
+    spad__tiers_destroy(spaces->tiers);
     spaces->all = NULL;
     spaces->tiers = NULL;
     spaces->rows.count = 0;

@@ -20,16 +20,17 @@ static spad_status write_space_heading(const spad_tier *memory, bool first, cons
     return spad__out_finish(&out, error);
 }
 
-spad_status spad_spaces_write_text(const spad_spaces *spaces, const spad_spaces_result *result,
-                                   const spad_sink *sink, spad_error *error) {
+static spad_status write_spaces_text(const spad_spaces *spaces, const spad_spaces_result *result,
+                                     const spad_sink *sink, spad_error *error) {
     if (result->tiers != NULL)
-        return spad_tiers_write_text(spaces->tiers, result->tiers, sink, error);
+        return spad__tiers_write_text(spaces->tiers, result->tiers, sink, error);
     spad_status status = SPAD_OK;
     for (size_t m = 0; m < result->count && status == SPAD_OK; m++) {
         const spad_spaces_part *part = &result->parts[m];
         status = write_space_heading(&spaces->memories[m], m == 0, sink, error);
         if (status == SPAD_OK)
-            status = spad_plan_write_text(part->plan, part->result, part->reason, sink, error);
+            status = spad_plan_write(part->plan, part->result, part->reason, SPAD_FORMAT_TEXT, sink,
+                                     error);
     }
     return status;
 }
@@ -70,8 +71,8 @@ static void json_stays(spad__json *json, const spad_spaces *spaces, const spad_t
     spad__json_close(json, ']');
 }
 
-spad_status spad_spaces_write_json(const spad_spaces *spaces, const spad_spaces_result *result,
-                                   const spad_sink *sink, spad_error *error) {
+static spad_status write_spaces_json(const spad_spaces *spaces, const spad_spaces_result *result,
+                                     const spad_sink *sink, spad_error *error) {
     spad__out out;
     spad__json json;
     spad__out_start(&out, sink);
@@ -85,4 +86,11 @@ spad_status spad_spaces_write_json(const spad_spaces *spaces, const spad_spaces_
     spad__json_close(&json, '}');
     spad__json_end(&json);
     return spad__out_finish(&out, error);
+}
+
+spad_status spad_spaces_write(const spad_spaces *spaces, const spad_spaces_result *result,
+                              spad_format format, const spad_sink *sink, spad_error *error) {
+    if (format == SPAD_FORMAT_TEXT) return write_spaces_text(spaces, result, sink, error);
+    if (format == SPAD_FORMAT_JSON) return write_spaces_json(spaces, result, sink, error);
+    return spad__fail_format(error);
 }

@@ -35,7 +35,7 @@ enum {
 };
 
 struct spad__relax {
-    const spad_tiers *tiers;
+    const spad__tiers *tiers;
     const spad__phase *phases;
     const int32_t *first;
     int32_t moment_count;
@@ -60,7 +60,7 @@ struct spad__relax {
 };
 
 static int64_t phase_bytes(const spad__relax *r, const spad__phase *p) {
-    const spad_tier_buffer *b = &r->tiers->buffers.items[p->buffer];
+    const spad__tier_buffer *b = &r->tiers->buffers.items[p->buffer];
     int64_t size;
     return spad__align_up(b->size, b->alignment, &size) ? size : INT64_MAX;
 }
@@ -91,7 +91,7 @@ static double phase_price(const spad__relax *r, const spad__phase *p, int32_t m)
 /* The cheapest way of a buffer, with prices, and within the rooms if that is asked for; its phases
  * get the memories. Negative: none. */
 static double relaxed_way(spad__relax *r, int32_t buffer, bool prices, bool rooms) {
-    const spad_tier_buffer *b = &r->tiers->buffers.items[buffer];
+    const spad__tier_buffer *b = &r->tiers->buffers.items[buffer];
     const int32_t count = r->memories;
     const spad__phase *phases = &r->phases[r->first[buffer]];
     const int32_t last = r->first[buffer + 1] - r->first[buffer] - 1;
@@ -132,7 +132,7 @@ static double relaxed_way(spad__relax *r, int32_t buffer, bool prices, bool room
 
 /* What the way of a buffer costs without prices. */
 static int64_t cost_of_way(const spad__relax *r, int32_t buffer) {
-    const spad_tier_buffer *b = &r->tiers->buffers.items[buffer];
+    const spad__tier_buffer *b = &r->tiers->buffers.items[buffer];
     int64_t cost = 0;
     for (int32_t k = r->first[buffer]; k < r->first[buffer + 1]; k++) {
         if (k > r->first[buffer])
@@ -227,7 +227,7 @@ static void step_prices(spad__relax *r, double step) {
 /* What a buffer loses per byte and moment if it is where bytes cost most: the larger, the earlier
  * it takes its room. */
 static double density_of_loss(const spad__relax *r, int32_t buffer) {
-    const spad_tier_buffer *b = &r->tiers->buffers.items[buffer];
+    const spad__tier_buffer *b = &r->tiers->buffers.items[buffer];
     int64_t low = INT64_MAX;
     int64_t high = 0;
     for (int32_t m = 0; m < r->memories; m++) {
@@ -487,7 +487,7 @@ static bool start_relax(spad__relax *r) {
            r->rows != NULL && r->leaving != NULL;
 }
 
-spad__relax *spad__relax_create(const spad_tiers *tiers, const spad__phase *phases,
+spad__relax *spad__relax_create(const spad__tiers *tiers, const spad__phase *phases,
                                 const int32_t *first, int32_t moment_count, int64_t effort,
                                 spad__limit *limit) {
     spad__relax *r = spad__new(&tiers->host, sizeof *r);

@@ -12,7 +12,7 @@ typedef struct spad__relax spad__relax;
 
 /* Phases are those of the search: of buffer b, [first[b], first[b + 1]). effort: steps of each
  * kind, at most. NULL: no memory. All arguments must outlive it. */
-spad__relax *spad__relax_create(const spad_tiers *tiers, const spad__phase *phases,
+spad__relax *spad__relax_create(const spad__tiers *tiers, const spad__phase *phases,
                                 const int32_t *first, int32_t moment_count, int64_t effort,
                                 spad__limit *limit);
 void spad__relax_free(spad__relax *relax);

@@ -52,7 +52,7 @@ typedef struct tier_choice {
 } tier_choice;
 
 typedef struct tier_search {
-    const spad_tiers *tiers;
+    const spad__tiers *tiers;
     spad__arena arena;
     spad__limit limit;
     int32_t phase_count;
@@ -80,7 +80,7 @@ typedef struct tier_search {
 /* ---- one buffer -------------------------------------------------------------------- */
 
 /* The cheapest memory to come from to `memory` in phase k. */
-static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int32_t k,
+static void find_cheapest_before(tier_search *s, const spad__tier_buffer *b, int32_t k,
                                  int32_t memory) {
     const int32_t count = (int32_t)s->tiers->memories.count;
     int64_t *here = &s->table[k * count + memory];
@@ -99,7 +99,7 @@ static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int3
 /* The cheapest way of a buffer within what is allowed; INT64_MAX: none. With `take` its phases get
  * the memories of it. */
 static int64_t cheapest_way(tier_search *s, int32_t buffer, bool take) {
-    const spad_tier_buffer *b = &s->tiers->buffers.items[buffer];
+    const spad__tier_buffer *b = &s->tiers->buffers.items[buffer];
     const int32_t count = (int32_t)s->tiers->memories.count;
     spad__phase *phases = &s->phases[s->first[buffer]];
     const int32_t last = s->first[buffer + 1] - s->first[buffer] - 1;
@@ -177,7 +177,7 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
         if (p->memory != memory || !begins_stay(s, k)) continue;
         int32_t end = k + 1;
         while (end < s->first[p->buffer + 1] && s->phases[end].memory == memory) end++;
-        const spad_tier_buffer *b = &s->tiers->buffers.items[p->buffer];
+        const spad__tier_buffer *b = &s->tiers->buffers.items[p->buffer];
         const spad_plan_buffer stay = {.lower = p->from,
                                        .upper = s->phases[end - 1].until,
                                        .size = b->size,
@@ -449,13 +449,13 @@ static bool bound_by_moments(tier_search *s) {
 /* The stays of a memory were placed, some of them above its capacity. Those go to memories without
  * a limit, at the least cost; the others stay where they are. False: one cannot go. */
 static bool drop_tops(tier_search *s, int32_t memory) {
-    const spad_tiers *t = s->tiers;
+    const spad__tiers *t = s->tiers;
     uint32_t open = 0;
     bool fine = true;
     for (size_t m = 0; m < t->memories.count; m++)
         if (t->memories.items[m].capacity == SPAD_UNBOUNDED) open |= UINT32_C(1) << m;
     for (size_t b = 0; b < t->buffers.count && fine; b++) {
-        const spad_tier_buffer *buffer = &t->buffers.items[b];
+        const spad__tier_buffer *buffer = &t->buffers.items[b];
         const int64_t most = t->memories.items[memory].capacity - buffer->size;
         bool above = false;
         for (int32_t k = s->first[b]; k < s->first[b + 1]; k++) {
@@ -477,7 +477,7 @@ static int64_t cost_of_phases(const tier_search *s) {
     int64_t cost = 0;
     for (int32_t k = 0; k < s->phase_count; k++) {
         const spad__phase *p = &s->phases[k];
-        const spad_tier_buffer *b = &s->tiers->buffers.items[p->buffer];
+        const spad__tier_buffer *b = &s->tiers->buffers.items[p->buffer];
         const int32_t first = s->first[p->buffer];
         if (k > first)
             cost += spad__tier_move_cost(s->tiers, b, s->phases[k - 1].memory, p->memory);
@@ -567,7 +567,7 @@ static int32_t number_of_moment(const tier_search *s, int64_t time) {
 
 /* All beginnings and ends of uses, sorted, each once. */
 static bool find_moments(tier_search *s) {
-    const spad_tiers *t = s->tiers;
+    const spad__tiers *t = s->tiers;
     size_t uses = 0;
     for (size_t b = 0; b < t->buffers.count; b++) uses += t->buffers.items[b].use_count;
     if (uses > INT32_MAX / 8) return false;
@@ -590,9 +590,9 @@ static bool find_moments(tier_search *s) {
 }
 
 static void fill_phases(tier_search *s) {
-    const spad_tiers *t = s->tiers;
+    const spad__tiers *t = s->tiers;
     for (size_t b = 0; b < t->buffers.count; b++) {
-        const spad_tier_buffer *buffer = &t->buffers.items[b];
+        const spad__tier_buffer *buffer = &t->buffers.items[b];
         s->first[b] = s->phase_count;
         for (size_t k = 0; k < buffer->use_count; k++) {
             const int32_t from = number_of_moment(s, buffer->uses[k]);
@@ -610,7 +610,7 @@ static void fill_phases(tier_search *s) {
 }
 
 static bool start_tiers(tier_search *s) {
-    const spad_tiers *t = s->tiers;
+    const spad__tiers *t = s->tiers;
     size_t phases = 1;
     size_t longest = 1;
     for (size_t b = 0; b < t->buffers.count; b++) {
@@ -644,7 +644,7 @@ static bool start_tiers(tier_search *s) {
     return t->buffers.count < MANY_BUFFERS || s->bound == SPAD_UNBOUNDED || start_many(s);
 }
 
-void spad_tiers_result_destroy(spad_tiers_result *result) {
+void spad__tiers_result_destroy(spad_tiers_result *result) {
     if (result == NULL) return;
     const spad_host host = *(const spad_host *)result->owned;
     spad__free(&host, result->owned, sizeof(spad_host));
@@ -658,12 +658,12 @@ static size_t write_stays(const tier_search *s, spad_tier_stay *out, int64_t *mo
     *moved = 0;
     for (int32_t k = 0; k < s->phase_count; k++) {
         const spad__phase *p = &s->phases[k];
-        const spad_tier_buffer *b = &s->tiers->buffers.items[p->buffer];
+        const spad__tier_buffer *b = &s->tiers->buffers.items[p->buffer];
         const size_t memory = (size_t)s->best_memory[k];
         const bool first = k == s->first[p->buffer];
         const bool last = k + 1 == s->first[p->buffer + 1];
         const size_t before = first ? b->home : (size_t)s->best_memory[k - 1];
-        if (before != memory && before != SPAD_NO_MEMORY && !(b->constant && memory == b->home))
+        if (before != memory && before != SPAD__NO_MEMORY && !(b->constant && memory == b->home))
             *moved += b->size;
         if (last && b->kept && !b->constant && memory != b->home) *moved += b->size;
         if (!first && before == memory) {
@@ -711,8 +711,8 @@ static spad_status make_result(spad_tiers_result **out, const tier_search *s) {
     return SPAD_OK;
 }
 
-spad_status spad_tiers_solve(spad_tiers_result **out, const spad_tiers *tiers,
-                             const spad_plan_options *options, spad_error *error) {
+spad_status spad__tiers_solve(spad_tiers_result **out, const spad__tiers *tiers,
+                              const spad_plan_options *options, spad_error *error) {
     const int64_t started = spad__clock();
     spad_plan_options o;
     *out = NULL;

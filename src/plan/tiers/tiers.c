@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/text.h"
 
-spad_status spad_tiers_create(spad_tiers **out, const spad_host *host, spad_error *error) {
+spad_status spad__tiers_create(spad__tiers **out, const spad_host *host, spad_error *error) {
     *out = NULL;
     const spad_host memory = spad__host_or_default(host);
-    spad_tiers *tiers = spad__new(&memory, sizeof *tiers);
+    spad__tiers *tiers = spad__new(&memory, sizeof *tiers);
     if (tiers == NULL) return spad__fail_host_memory(error);
     tiers->host = memory;
     tiers->arena.host = memory;
@@ -22,7 +22,7 @@ spad_status spad_tiers_create(spad_tiers **out, const spad_host *host, spad_erro
     return SPAD_OK;
 }
 
-void spad_tiers_destroy(spad_tiers *tiers) {
+void spad__tiers_destroy(spad__tiers *tiers) {
     if (tiers == NULL) return;
     const spad_host host = tiers->host;
     spad__array_free(&host, &tiers->memories);
@@ -32,7 +32,7 @@ void spad_tiers_destroy(spad_tiers *tiers) {
 }
 
 /* Copies a name; *out stays NULL without one. False: no memory. */
-static bool copy_tier_name(spad_tiers *tiers, const char *name, const char **out) {
+static bool copy_tier_name(spad__tiers *tiers, const char *name, const char **out) {
     *out = NULL;
     if (name == NULL) return true;
     const size_t length = strlen(name) + 1;
@@ -43,8 +43,8 @@ static bool copy_tier_name(spad_tiers *tiers, const char *name, const char **out
     return true;
 }
 
-spad_status spad_tiers_add_memory(size_t *out, spad_tiers *tiers, const spad_tier *memory,
-                                  spad_error *error) {
+spad_status spad__tiers_add_memory(size_t *out, spad__tiers *tiers, const spad_tier *memory,
+                                   spad_error *error) {
     if (memory->capacity < 0 || memory->cost < 0)
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a memory of %s B at a cost of %s per byte: neither may be negative",
@@ -63,7 +63,7 @@ spad_status spad_tiers_add_memory(size_t *out, spad_tiers *tiers, const spad_tie
     return SPAD_OK;
 }
 
-static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_buffer *b,
+static spad_status check_tier_buffer(const spad__tiers *tiers, const spad__tier_buffer *b,
                                      spad_error *error) {
     const size_t memories = tiers->memories.count;
     if (b->size < 0 || b->alignment < 0)
@@ -71,10 +71,10 @@ static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_bu
                           "a size of %s B with an alignment of %s: neither may be negative",
                           spad__grouped(b->size).text, spad__grouped(b->alignment).text);
     if (memories == 0 || b->memories >> memories != 0 ||
-        (b->home != SPAD_NO_MEMORY && b->home >= memories))
+        (b->home != SPAD__NO_MEMORY && b->home >= memories))
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a buffer is in memories that there are not: there are %zu", memories);
-    if ((b->kept || b->constant) && b->home == SPAD_NO_MEMORY)
+    if ((b->kept || b->constant) && b->home == SPAD__NO_MEMORY)
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a buffer that is kept or constant needs a home");
     if (b->use_count == 0)
@@ -88,7 +88,7 @@ static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_bu
 }
 
 /* Adds what the buffer could cost at most, and its bytes in every stay. */
-static bool add_most(const spad_tiers *tiers, const spad_tier_buffer *b, int64_t *most,
+static bool add_most(const spad__tiers *tiers, const spad__tier_buffer *b, int64_t *most,
                      int64_t *bytes) {
     const int64_t alignment = spad__max(b->alignment, 1);
     int64_t stays;
@@ -100,8 +100,8 @@ static bool add_most(const spad_tiers *tiers, const spad_tier_buffer *b, int64_t
            spad__add(tiers->bytes, size, bytes);
 }
 
-spad_status spad_tiers_add(size_t *out, spad_tiers *tiers, const spad_tier_buffer *buffer,
-                           spad_error *error) {
+spad_status spad__tiers_add(size_t *out, spad__tiers *tiers, const spad__tier_buffer *buffer,
+                            spad_error *error) {
     int64_t most = 0;
     int64_t bytes = 0;
     const spad_status status = check_tier_buffer(tiers, buffer, error);
@@ -109,7 +109,7 @@ spad_status spad_tiers_add(size_t *out, spad_tiers *tiers, const spad_tier_buffe
     if (!add_most(tiers, buffer, &most, &bytes))
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "what all buffers could cost together does not fit 64 bits");
-    spad_tier_buffer b = *buffer;
+    spad__tier_buffer b = *buffer;
     const spad__arena_mark mark = spad__arena_here(&tiers->arena);
     int64_t *uses = spad__arena_array(&tiers->arena, b.use_count, sizeof *uses);
     if (uses == NULL || !copy_tier_name(tiers, buffer->name, &b.name) ||
@@ -130,7 +130,7 @@ spad_status spad_tiers_add(size_t *out, spad_tiers *tiers, const spad_tier_buffe
 
 /* ---- in words ---------------------------------------------------------------------- */
 
-static void out_memory(spad__out *out, const spad_tiers *tiers, size_t memory) {
+static void out_memory(spad__out *out, const spad__tiers *tiers, size_t memory) {
     if (tiers->memories.items[memory].name != NULL)
         spad__out_string(out, tiers->memories.items[memory].name);
     else
@@ -138,11 +138,11 @@ static void out_memory(spad__out *out, const spad_tiers *tiers, size_t memory) {
 }
 
 /* The cheapest memory that a buffer may be in. */
-static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b) {
-    size_t best = SPAD_NO_MEMORY;
+static size_t cheapest_memory(const spad__tiers *tiers, const spad__tier_buffer *b) {
+    size_t best = SPAD__NO_MEMORY;
     for (size_t m = 0; m < tiers->memories.count; m++) {
         if ((b->memories >> m & 1) == 0) continue;
-        if (best == SPAD_NO_MEMORY ||
+        if (best == SPAD__NO_MEMORY ||
             tiers->memories.items[m].cost < tiers->memories.items[best].cost)
             best = m;
     }
@@ -150,9 +150,9 @@ static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b
 }
 
 /* A buffer that is larger than every memory that it may be in; SIZE_MAX: none. */
-static size_t tier_too_large(const spad_tiers *tiers) {
+static size_t tier_too_large(const spad__tiers *tiers) {
     for (size_t k = 0; k < tiers->buffers.count; k++) {
-        const spad_tier_buffer *b = &tiers->buffers.items[k];
+        const spad__tier_buffer *b = &tiers->buffers.items[k];
         bool fits = false;
         for (size_t m = 0; m < tiers->memories.count; m++)
             fits = fits ||
@@ -162,14 +162,14 @@ static size_t tier_too_large(const spad_tiers *tiers) {
     return SIZE_MAX;
 }
 
-static void out_buffer(spad__out *out, const spad_tiers *tiers, size_t buffer) {
+static void out_buffer(spad__out *out, const spad__tiers *tiers, size_t buffer) {
     if (tiers->buffers.items[buffer].name != NULL)
         spad__out_one_line(out, tiers->buffers.items[buffer].name);
     else
         spad__out_format(out, "buffer %zu", buffer);
 }
 
-static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
+static void write_tier_summary(spad__out *out, const spad__tiers *tiers,
                                const spad_tiers_result *r) {
     if (r->cost == SPAD_UNBOUNDED) {
         const size_t large = tier_too_large(tiers);
@@ -190,7 +190,7 @@ static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
 }
 
 /* What a memory has: how many stays, and their highest top. */
-static void write_memory(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r,
+static void write_memory(spad__out *out, const spad__tiers *tiers, const spad_tiers_result *r,
                          size_t memory) {
     size_t stays = 0;
     int64_t top = 0;
@@ -210,8 +210,8 @@ enum { ELSEWHERE_ROWS = 20 };
 
 /* What a stay costs more per access than one in the cheapest memory of its buffer; 0: it is in one
  * that is as cheap. */
-static int64_t extra_of_stay(const spad_tiers *tiers, const spad_tier_stay *stay) {
-    const spad_tier_buffer *b = &tiers->buffers.items[stay->buffer];
+static int64_t extra_of_stay(const spad__tiers *tiers, const spad_tier_stay *stay) {
+    const spad__tier_buffer *b = &tiers->buffers.items[stay->buffer];
     const size_t cheapest = cheapest_memory(tiers, b);
     return b->size *
            (tiers->memories.items[stay->memory].cost - tiers->memories.items[cheapest].cost);
@@ -219,7 +219,7 @@ static int64_t extra_of_stay(const spad_tiers *tiers, const spad_tier_stay *stay
 
 /* The stay that comes after `last` if the most expensive is first, and of equal ones the first;
  * SIZE_MAX: none. */
-static size_t next_elsewhere(const spad_tiers *tiers, const spad_tiers_result *r, size_t last) {
+static size_t next_elsewhere(const spad__tiers *tiers, const spad_tiers_result *r, size_t last) {
     const int64_t limit = last == SIZE_MAX ? INT64_MAX : extra_of_stay(tiers, &r->stays[last]);
     size_t best = SIZE_MAX;
     int64_t most = 0;
@@ -233,9 +233,9 @@ static size_t next_elsewhere(const spad_tiers *tiers, const spad_tiers_result *r
     return best;
 }
 
-static void write_elsewhere_row(spad__out *out, const spad_tiers *tiers,
+static void write_elsewhere_row(spad__out *out, const spad__tiers *tiers,
                                 const spad_tier_stay *stay) {
-    const spad_tier_buffer *b = &tiers->buffers.items[stay->buffer];
+    const spad__tier_buffer *b = &tiers->buffers.items[stay->buffer];
     spad__out_string(out, "  ");
     out_buffer(out, tiers, stay->buffer);
     spad__out_format(out, " (%s) in ", spad__exact_size(b->size).text);
@@ -245,7 +245,7 @@ static void write_elsewhere_row(spad__out *out, const spad_tiers *tiers,
 }
 
 /* The stays of buffers that are not where they cost the least. */
-static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r) {
+static void write_elsewhere(spad__out *out, const spad__tiers *tiers, const spad_tiers_result *r) {
     size_t stays = 0;
     size_t buffers = 0;
     size_t last = SIZE_MAX;
@@ -272,8 +272,8 @@ static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_
                          spad__grouped(r->bound).text);
 }
 
-spad_status spad_tiers_write_text(const spad_tiers *tiers, const spad_tiers_result *result,
-                                  const spad_sink *sink, spad_error *error) {
+spad_status spad__tiers_write_text(const spad__tiers *tiers, const spad_tiers_result *result,
+                                   const spad_sink *sink, spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
     write_tier_summary(&out, tiers, result);

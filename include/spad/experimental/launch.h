@@ -10,6 +10,10 @@
 #ifndef SPAD_LAUNCH_H
 #define SPAD_LAUNCH_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/launch.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -15,6 +15,10 @@
 #ifndef SPAD_TMEM_H
 #define SPAD_TMEM_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/tmem.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

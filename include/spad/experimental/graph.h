@@ -7,6 +7,10 @@
 #ifndef SPAD_GRAPH_H
 #define SPAD_GRAPH_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/graph.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include "spad/plan.h"
 
 #ifdef __cplusplus
@@ -50,11 +54,6 @@ SPAD_API spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph,
 /** `later` runs after `earlier` although it reads nothing of it. */
 SPAD_API spad_status spad_graph_add_after(spad_graph *graph, size_t later, size_t earlier,
                                           spad_error *error);
-
-/** The bytes live at the busiest operation of an order: what is live before it, what it writes,
- * and its scratch. SPAD_ERR_ARGUMENT: not an order of all operations, or against a dependency. */
-SPAD_API spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
-                                         size_t count, spad_error *error);
 
 /** An order and its proof. */
 typedef struct spad_graph_result {

@@ -15,6 +15,10 @@
 #ifndef SPAD_MODULAR_H
 #define SPAD_MODULAR_H
 
+#ifndef SPAD_EXPERIMENTAL
+#error "spad/experimental/modular.h may change in any version: define SPAD_EXPERIMENTAL"
+#endif
+
 #include <stdint.h>
 
 #include "spad/direct.h"

@@ -280,7 +280,7 @@ static PyObject *notes_of(const spad_finding *f) {
                                            py_fact(own ? p->line : n->line, 0), "column",
                                            py_fact(own ? p->column : n->column, 0), "message",
                                            py_string(n->message), "place", or_none(n->place),
-                                           "file", or_none(own ? p->file : f->file), "from",
+                                           "file", or_none(own ? p->file : f->file), "from_input",
                                            from_of(p, n->line, n->column))))
             Py_CLEAR(list);
     }
@@ -290,13 +290,14 @@ static PyObject *notes_of(const spad_finding *f) {
 PyObject *py_finding(const spad_finding *f) {
     const spad_program_line *p = &f->program;
     const bool own = p->line > 0;
-    return Py_BuildValue(
-        "{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N,s:N}", "code", spad_finding_name(f->code),
-        "severity", spad_severity_name(f->severity), "message", py_string(f->message), "subject",
-        or_none(f->subject), "other", or_none(f->other), "line",
-        py_fact(own ? p->line : f->line, 0), "column", py_fact(own ? p->column : f->column, 0),
-        "count", (long long)(f->count > 1 ? f->count : 1), "file", or_none(own ? p->file : f->file),
-        "notes", notes_of(f), "place", or_none(f->place), "from", from_of(p, f->line, f->column));
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N,s:N}", "code",
+                         spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
+                         "message", py_string(f->message), "subject", or_none(f->subject), "other",
+                         or_none(f->other), "line", py_fact(own ? p->line : f->line, 0), "column",
+                         py_fact(own ? p->column : f->column, 0), "count",
+                         (long long)(f->count > 1 ? f->count : 1), "file",
+                         or_none(own ? p->file : f->file), "notes", notes_of(f), "place",
+                         or_none(f->place), "from_input", from_of(p, f->line, f->column));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {

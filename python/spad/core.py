@@ -405,10 +405,12 @@ class _PlanResult:
 
 class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
-    count, file, notes, place: the line of the program that the kernel was made from."""
+    count, file, notes, place: the line of the program that the kernel was made from. Where file,
+    line and column are of a program that was compiled, such as CUDA C++, from_input is the line and
+    the column of what the compiler made."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes", "place")
+                 "file", "notes", "place", "from_input")
     code: str
     severity: str
     message: str
@@ -420,6 +422,7 @@ class Finding:
     file: str | None
     notes: list[_Facts]
     place: str | None
+    from_input: tuple[int, int] | None
 
     def __init__(self, **facts: Any) -> None:
         for name in self.__slots__:
@@ -427,6 +430,7 @@ class Finding:
 
     def __repr__(self):
         where = f" in line {self.line}" if self.line else ""
+        where += f" of {self.file}" if self.from_input else ""
         return f"<{self.severity} {self.code}{where}: {self.message}>"
 
     def _repr_html_(self) -> str:

@@ -32,6 +32,14 @@ def test_verdicts(root):
     assert [finding.code for finding in check.findings if finding.severity == "error"] == ["SPAD-RACE"]
 
 
+def test_findings_lead_with_the_line_of_cpp(root):
+    check = sc.check(path(root, "reduce.ptx"), "sums_beyond", block=128, smem=512, args=["f32[128]", "f32[128]"])
+    first = check.findings[0]
+    assert (first.code, first.file, first.line, first.column) == ("SPAD-EXECUTION", "reduce.cu", 45, 5)
+    assert first.from_input == (341, 2) and "in line 45 of reduce.cu" in repr(first)
+    assert check.verdict == "wrong"
+
+
 def test_loops(root):
     """An argument that decides a trip count is a parameter, named by its position."""
     kernel = sc.load(path(root, "copies.ptx"), "ring_sum", **RING)

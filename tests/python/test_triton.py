@@ -489,6 +489,9 @@ def test_time_of_a_grid(root):
     assert hits <= shared
     agents = st.load(recorded(root, "matmul_tma_ws_sm100_s3_v39"), sizes={"K": 4096}, placed=False)
     assert agents.sim(grid=64, registers=64).data["grid"]["blocks"] == 64
+    # values that data decides are declared before the agent that registers make of the program
+    experts = st.load(recorded(root, "experts_sm80_s3_v39_placed"), placed=False)
+    assert experts.unknowns and experts.sim(grid=64, registers=128).data["grid"]["limit"] == "registers"
     # the buffer of results has the bytes of a ring: a block takes 65724 bytes and what is reserved, not 98304 and more
     placed = st.load(recorded(root, "matmul_tma_ws_sm100_s2_v39_placed"), sizes={"K": 4096}, placed=False)
     assert placed.sim(grid=4096).data["grid"]["per_unit"] == 3

@@ -77,6 +77,13 @@ static const sample samples[] = {
          CLOSE,
      8, "d 4 4 0;"},
     {HEAD "    %true = arith.constant true\n" CORNER("%pid, %c4") CLOSE, 3, "d 1 1 0;"},
+    /* a function that is called loads what its caller gives it */
+    {HEAD
+     "    %q = arith.divsi %pid, %c4 : i32\n    tt.call @g(%x, %q) : (!tt.ptr<f16>, i32) -> ()\n"
+     "    tt.return\n  }\n  tt.func private @g(%p: !tt.ptr<f16>, %k: i32) {\n"
+     "    %a = tt.addptr %p, %k : !tt.ptr<f16>, i32\n    %v = tt.load %a : !tt.ptr<f16>\n"
+     "    tt.call @g(%p, %k) : (!tt.ptr<f16>, i32) -> ()\n" CLOSE,
+     8, "x 4 4 0;"},
     /* data decides: nothing is known */
     {HEAD "    %w = tt.load %x : !tt.ptr<i32>\n    %p = tt.addptr %x, %w : !tt.ptr<f16>, i32\n"
           "    %true = arith.constant true\n" CORNER("%w") CLOSE,

@@ -395,6 +395,8 @@ spad_status spad__ttgir_find_tiles(spad__ttgir *t, int64_t blocks, spad_ttgir_ti
 uint32_t spad__ttgir_symbol(const spad__ttgir *t, const spad__mlir_op *op);
 /* Lists the functions of the module that begins with this operation. False: no memory. */
 bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
+/* NULL: no function of the module has that name. */
+const spad__mlir_op *spad__ttgir_function_named(const spad__ttgir *t, uint32_t symbol);
 /* Runs the function that is called, as if it were written here. */
 void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,

@@ -30,7 +30,7 @@ bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first) {
     return true;
 }
 
-static const spad__mlir_op *function_named(const spad__ttgir *t, uint32_t symbol) {
+const spad__mlir_op *spad__ttgir_function_named(const spad__ttgir *t, uint32_t symbol) {
     for (size_t i = 0; symbol != 0 && i < t->calls.functions.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[t->calls.functions.items[i]];
         const uint32_t own = spad__ttgir_symbol(t, op);
@@ -80,7 +80,7 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
 
 void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t symbol = spad__ttgir_symbol(t, op);
-    const spad__mlir_op *function = function_named(t, symbol);
+    const spad__mlir_op *function = spad__ttgir_function_named(t, symbol);
     if (function == NULL) {
         spad__gpu_fail(t->g, "'tt.call' of a function that the module does not have");
     } else if (t->calls.depth == CALLS_DEEP) {

@@ -9,7 +9,11 @@
 
 #include "frontend/ttgir/ttgir.h"
 
-enum { TILE_BLOCKS = 4096 };
+enum {
+    TILE_BLOCKS = 4096,
+    TILE_CALLS = 256, /* that are followed in a block */
+    TILE_CALLS_DEEP = 8
+};
 
 /* Elements from the start of the memory on, or the corner of a descriptor. */
 typedef struct first_place {
@@ -22,6 +26,8 @@ typedef struct tile_finder {
     first_place *places; /* of the block, by argument */
     int64_t *steps;      /* by argument, from the first block; 0: not known */
     bool first;          /* it is the first block */
+    int calls;           /* of functions so far, in the block */
+    int depth;           /* of calls */
 } tile_finder;
 
 static bool number_in(const tile_finder *f, const spad__ttgir_value *value, int64_t *out) {
@@ -146,6 +152,21 @@ static void end_tile_round(tile_finder *f, const spad__mlir_region *r, const spa
     }
 }
 
+static void look_for_tiles(tile_finder *f, int32_t region, bool is_loop);
+
+static void follow_call(tile_finder *f, const spad__mlir_op *op) {
+    const spad__mlir_op *function = spad__ttgir_function_named(f->t, spad__ttgir_symbol(f->t, op));
+    if (function == NULL || f->depth == TILE_CALLS_DEEP || f->calls++ >= TILE_CALLS) return;
+    const uint32_t count = spad__ttgir_region(f->t, function->first_region)->argument_count;
+    for (uint32_t i = 0; i < op->operand_count && i < count; i++) {
+        spad__ttgir_set_argument(f->t, function->first_region, i,
+                                 *spad__ttgir_operand(f->t, op, i));
+    }
+    f->depth++;
+    look_for_tiles(f, function->first_region, false);
+    f->depth--;
+}
+
 static void look_for_tiles(tile_finder *f, int32_t region, bool is_loop) {
     const spad__mlir *m = f->t->m;
     const spad__mlir_region *r = spad__ttgir_region(f->t, region);
@@ -162,6 +183,8 @@ static void look_for_tiles(tile_finder *f, int32_t region, bool is_loop) {
             end_tile_round(f, r, op);
         } else if (for_loop) {
             enter_tile_loop(f, op);
+        } else if (spad__mlir_named(m, op, "tt.call")) {
+            follow_call(f, op);
         }
         for (int32_t inner = op->first_region; inner >= 0; inner = m->regions.items[inner].next)
             look_for_tiles(f, inner, for_loop);
@@ -175,6 +198,7 @@ static void begin_tile_block(tile_finder *f, int64_t block) {
     spad__gpu_begin_pass(t->g, SPAD__GPU_CONCRETE);
     t->g->grid.block[0] = block;
     f->first = block == 0;
+    f->calls = 0;
     for (size_t i = 0; i < t->values.count; i++) t->values.items[i] = spad__ttgir_nothing;
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__gpu_argument *argument = &t->g->arguments.items[i];

@@ -53,9 +53,28 @@ static spad_status rank_points(spad__order *o, spad_error *error) {
 
 /* ---- the steps --------------------------------------------------------------------- */
 
-static spad_status check_happens_before(spad__order *o, spad_error *error) {
+/* Leftovers, races and lifetimes, where the order of execution decides them. Lifetimes are only
+ * meaningful if the passes before found nothing: `errors` is how many there were. */
+static spad_status check_ordered_accesses(spad__order *o, const spad__event_graph *non_elected,
+                                          int64_t errors, spad_error *error) {
     const spad_check_counts *counts = &o->run->check->counts;
-    int64_t errors = counts->errors;
+    const int64_t before = counts->errors;
+    spad_status status = spad__find_leftovers(o, error);
+    errors += counts->errors - before; /* unfinished work at the end changes no values */
+    if (status == SPAD_OK && has_relaxed(&o->graph)) {
+        status =
+            spad__happens_before_build(&o->memory_order, &o->executor, non_elected, true, error);
+        o->visible = &o->memory_order;
+    }
+    if (status == SPAD_OK) status = spad__find_races(o, error);
+    if (status == SPAD_OK && counts->errors == errors && o->run->gap != spad__time_is_up) {
+        status = spad__order_lifetimes(o, error);
+    }
+    return status;
+}
+
+static spad_status check_happens_before(spad__order *o, spad_error *error) {
+    const int64_t errors = o->run->check->counts.errors;
     const spad__event_graph *non_elected =
         spad__kernel_elects(o->events.kernel) ? &o->non_elected : NULL;
     spad_status status = SPAD_OK;
@@ -68,20 +87,8 @@ static spad_status check_happens_before(spad__order *o, spad_error *error) {
     o->visible = &o->execution_order;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
     if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
-    if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL) {
-        const int64_t before = counts->errors;
-        status = spad__find_leftovers(o, error);
-        errors += counts->errors - before; /* unfinished work at the end changes no values */
-        if (status == SPAD_OK && has_relaxed(&o->graph)) {
-            status = spad__happens_before_build(&o->memory_order, &o->executor, non_elected, true,
-                                                error);
-            o->visible = &o->memory_order;
-        }
-        if (status == SPAD_OK) status = spad__find_races(o, error);
-        if (status == SPAD_OK && counts->errors == errors && o->run->gap != spad__time_is_up) {
-            status = spad__order_lifetimes(o, error);
-        }
-    }
+    if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL)
+        status = check_ordered_accesses(o, non_elected, errors, error);
     if (o->memory_order.graph != NULL) spad__happens_before_free(&o->memory_order);
     if (o->execution_order.graph != NULL) spad__happens_before_free(&o->execution_order);
     if (non_elected != NULL) spad__event_graph_free(&o->non_elected);

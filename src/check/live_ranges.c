@@ -723,42 +723,52 @@ static int64_t limit_of(const spad__run *run) {
     return spad__min(limit, EVENTS_OF_TOO_MANY);
 }
 
-/* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
+/* True at the limit of events or of time, which is then the gap of the run. The clock is read once
+ * in WORK_PER_CLOCK_READ; *work: since then. */
+static bool is_at_limit(spad__run *run, const spad_walk_event *event, int64_t events, int64_t limit,
+                        int64_t *work) {
+    if (events == limit) {
+        run->gap = more_than_limit;
+        return true;
+    }
+    *work += spad__min(work_of_event(run, event), WORK_PER_CLOCK_READ);
+    if (*work < WORK_PER_CLOCK_READ) return false;
+    *work = 0;
+    if (!spad__is_late(run)) return false;
+    run->gap = spad__time_is_up;
+    return true;
+}
+
+/* Rules, outputs and lifetimes at one event. */
+static spad_status follow_event(spad__run *run, spad__liveness *live, spad__outputs *outputs,
+                                spad_walk *walk, const spad_walk_event *event, spad_error *error) {
+    run->check->counts.events++;
+    run->check->counts.accesses += (int64_t)event->access_count;
+    spad_status status = check_event(run, walk, event, error);
+    if (status == SPAD_OK && outputs != NULL && event->kind == SPAD_WALK_OPERATION) {
+        status = spad__outputs_operation(outputs, walk, event, error);
+    }
+    if (status != SPAD_OK || live == NULL) return status;
+    status = spad__liveness_event(live, event, spad_walk_get_values(walk), error);
+    return status == SPAD_OK ? update_watches(run, live, walk, event, error) : status;
+}
+
+/* One walk. Where the order of events is unknown there is no `live`: the rules are examined, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__liveness *live, spad__outputs *outputs,
                                 spad_walk *walk, spad_error *error) {
-    spad_check_counts *counts = &run->check->counts;
     const spad_walk_event *event;
     spad_error failure;
     spad_status status = SPAD_OK;
     const int64_t limit = limit_of(run);
-    int64_t work = 0; /* since the last look at the clock */
+    int64_t work = 0;
     for (int64_t events = 0; status == SPAD_OK; events++) {
         if (spad_walk_next(&event, walk, &failure) != SPAD_OK) {
             return report_failed_walk(run, walk, &failure, error);
         }
         if (event->kind == SPAD_WALK_END) break;
-        if (events == limit) {
-            run->gap = more_than_limit;
-            return SPAD_OK;
-        }
-        work += spad__min(work_of_event(run, event), WORK_PER_CLOCK_READ);
-        if (work >= WORK_PER_CLOCK_READ) {
-            work = 0;
-            if (spad__is_late(run)) {
-                run->gap = spad__time_is_up;
-                return SPAD_OK;
-            }
-        }
-        counts->events++;
-        counts->accesses += (int64_t)event->access_count;
-        status = check_event(run, walk, event, error);
-        if (status == SPAD_OK && outputs != NULL && event->kind == SPAD_WALK_OPERATION) {
-            status = spad__outputs_operation(outputs, walk, event, error);
-        }
-        if (status != SPAD_OK || live == NULL) continue;
-        status = spad__liveness_event(live, event, spad_walk_get_values(walk), error);
-        if (status == SPAD_OK) status = update_watches(run, live, walk, event, error);
+        if (is_at_limit(run, event, events, limit, &work)) return SPAD_OK;
+        status = follow_event(run, live, outputs, walk, event, error);
     }
     if (status == SPAD_OK && outputs != NULL) status = spad__outputs_report(outputs, run, error);
     if (status != SPAD_OK || live == NULL) return status;

@@ -190,6 +190,27 @@ static bool is_about_phases(spad_finding_code code) {
            code == SPAD_FINDING_LAPPED_WAIT || code == SPAD_FINDING_MIXED_PHASES;
 }
 
+static bool is_changed(const change *changes, size_t count, int64_t statement) {
+    for (size_t n = 0; n < count; n++) {
+        if (changes[n].statement == statement) return true;
+    }
+    return false;
+}
+
+static void add_parity_note(const trial *t, spad_finding *finding, const change *made,
+                            const char *others) {
+    char parity[256];
+    char meaning[96] = "";
+    if (parity_text(t, *made, parity, sizeof parity)) {
+        snprintf(meaning, sizeof meaning, " (%s: waits on the same element before it)",
+                 wait_name(t->events->kernel));
+    }
+    spad_note *note = spad__finding_add_note(
+        finding, "with parity %s here%s%s the kernel is right%s", parity, meaning, others,
+        made->to == PASSES_AT_FIRST ? "; it passes immediately in the first round" : "");
+    spad__point_note(note, t->events->kernel->statements.items[made->statement].location);
+}
+
 /* Adds what is right to the first finding about phases and to those about the statements; to all
  * errors if there are none of them. */
 static void add_parity_notes(const trial *t, const change *changes, size_t count) {
@@ -204,29 +225,13 @@ static void add_parity_notes(const trial *t, const change *changes, size_t count
         if (any ? !is_about_phases(finding->code) : finding->severity != SPAD_SEVERITY_ERROR) {
             continue;
         }
-        bool changed = false;
-        for (size_t n = 0; n < count; n++) {
-            changed = changed || check->found.items[i].statement == changes[n].statement;
-        }
-        if (any && !first && !changed) continue;
+        if (any && !first && !is_changed(changes, count, check->found.items[i].statement)) continue;
         first = false;
         for (size_t n = 0; n < count && finding->note_count < SPAD_NOTES_MAX; n++) {
-            char parity[256];
-            const bool counted = parity_text(t, changes[n], parity, sizeof parity);
-            char meaning[96] = "";
-            if (counted) {
-                snprintf(meaning, sizeof meaning, " (%s: waits on the same element before it)",
-                         wait_name(t->events->kernel));
-            }
-            spad_note *note = spad__finding_add_note(
-                finding, "with parity %s here%s%s the kernel is right%s", parity, meaning,
-                count == 1 ? ""
-                : n == 0   ? " and the parity of the next note"
-                           : " and the parity of the note before",
-                changes[n].to == PASSES_AT_FIRST ? "; it passes immediately in the first round"
-                                                 : "");
-            spad__point_note(note,
-                             t->events->kernel->statements.items[changes[n].statement].location);
+            add_parity_note(t, finding, &changes[n],
+                            count == 1 ? ""
+                            : n == 0   ? " and the parity of the next note"
+                                       : " and the parity of the note before");
         }
     }
 }

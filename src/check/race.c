@@ -374,33 +374,39 @@ static bool is_tensor_memory_life(const sweep *s, int32_t access) {
     return spad_kernel_get_target(kernel)->spaces[tensor->space].power_of_two;
 }
 
+/* Two accesses that the visible order leaves unordered: a race, unless tensor memory is allocated
+ * or freed in the order of execution. */
+static spad_status compare_unordered(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                                     spad_error *error) {
+    spad__order *o = s->order;
+    bool executed = false;
+    if (o->visible != &o->execution_order) {
+        const spad_status status =
+            spad__ordered_before(&o->execution_order, from, to, &executed, error);
+        if (status != SPAD_OK) return status;
+    }
+    if (executed && (is_tensor_memory_life(s, x) || is_tensor_memory_life(s, y))) return SPAD_OK;
+    return find_race(s, x, y, executed, error);
+}
+
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
     if (x < 0 || s->event[x] == s->event[y] || s->compared[x] == y) return SPAD_OK;
     if (s->open != (is_possible_touch(s, x) || is_possible_touch(s, y))) return SPAD_OK;
     s->compared[x] = y;
-    const spad__event *a = event_of_access(s, x);
-    const spad__event *b = event_of_access(s, y);
     const bool in_step = o->graph.start[s->event[x]] < 0 && o->graph.start[s->event[y]] < 0;
     if (is_reported(s, x, y)) return SPAD_OK;
-    if (in_step && a->agent == b->agent) return compare_in_agent(s, x, y, error);
+    if (in_step && event_of_access(s, x)->agent == event_of_access(s, y)->agent)
+        return compare_in_agent(s, x, y, error);
     const int32_t from = spad__event_graph_last(&o->graph, s->event[x], writes(s, x));
     const int32_t to = spad__event_graph_first(&o->graph, s->event[y]);
     bool before = false;
     spad_status status = spad__ordered_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
-    if (before) {
-        status = compare_in_agent(s, x, y, error);
-        return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
-    }
-    bool executed = false;
-    if (o->visible != &o->execution_order) {
-        status = spad__ordered_before(&o->execution_order, from, to, &executed, error);
-        if (status != SPAD_OK) return status;
-    }
-    if (executed && (is_tensor_memory_life(s, x) || is_tensor_memory_life(s, y))) return SPAD_OK;
-    return find_race(s, x, y, executed, error);
+    if (!before) return compare_unordered(s, x, y, from, to, error);
+    status = compare_in_agent(s, x, y, error);
+    return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
 }
 
 /* Is the tile there that an access wants? */

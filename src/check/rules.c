@@ -326,22 +326,31 @@ static bool has_neighbours(const spad_kernel_tensor *row) {
     return false;
 }
 
-/* Memory that a kernel asks for with `alloc` comes in whole granules, or powers of two of
- * them; and tiles in a row that the kernel places itself must leave room for that. */
-static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *error) {
-    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
-    const spad_space *space = &run->kernel->target->spaces[row->space];
+/* The least distance of two tiles that a kernel places in a row. */
+static int64_t least_step(const spad_kernel_tensor *row) {
     int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
     for (size_t d = 0; d < row->steps.count; d++) {
         const int64_t own = row->steps.items[d].value;
         if (own > 0 && (d == 0 || own < step)) step = own;
     }
-    const bool in_a_row = (row->mode == SPAD_MODE_AT && spad__min(row->slots, row->tiles) > 1) ||
-                          (row->mode == SPAD_MODE_MOD && has_neighbours(row));
+    return step;
+}
+
+/* Does a kernel place tiles of a tensor one after another? */
+static bool is_in_a_row(const spad_kernel_tensor *row) {
+    return (row->mode == SPAD_MODE_AT && spad__min(row->slots, row->tiles) > 1) ||
+           (row->mode == SPAD_MODE_MOD && has_neighbours(row));
+}
+
+/* Memory that a kernel asks for with `alloc` comes in whole granules, or powers of two of
+ * them; and tiles in a row that the kernel places itself must leave room for that. */
+static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
     int64_t rounded;
     if (spad_space_round(&rounded, space, row->tile_bytes, NULL) != SPAD_OK) return SPAD_OK;
     if (rounded == row->tile_bytes) return SPAD_OK;
-    const bool close = in_a_row && !space->power_of_two && step < rounded;
+    const bool close = is_in_a_row(row) && !space->power_of_two && least_step(row) < rounded;
     if (!close && !has_alloc(run->kernel, tensor)) return SPAD_OK;
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_GRANULE,

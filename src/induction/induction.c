@@ -91,32 +91,41 @@ static bool require_same_list(probe *l, spad_amounts list, const char *name) {
     return true;
 }
 
+/* What is in an input before the start would change if it grew. */
+static bool probe_input(probe *l, const spad_kernel_tensor *t) {
+    const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
+    const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
+    if ((t->flags & SPAD_TENSOR_INPUT) == 0 || !shared) return true;
+    for (size_t i = 0; i < t->blocks.count; i++) {
+        int64_t grows;
+        if (!shift_of(l, t->blocks.items[i].expr, (probed_step){true, -1}, &grows)) return false;
+        if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
+    }
+    return true;
+}
+
 /* Only the first block dimension of a tensor may grow, so that tiles keep their numbers;
  * where numbers do not count, any. */
 static bool probe_tensor(probe *l, size_t number) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, number);
     const spad_amount plain[] = {t->byte, t->lane, t->bank, t->step, t->align};
+    const spad_amounts lists[] = {t->dims, t->ring, t->steps, t->free, t->par, t->banks};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (!require_same(l, plain[i], t->name)) return false;
     }
-    const bool off_chip = spad_kernel_get_target(l->kernel)->spaces[t->space].off_chip;
-    const bool shared = !off_chip || t->mode != SPAD_MODE_AUTO || t->ring.count > 0;
-    for (size_t i = 0; (t->flags & SPAD_TENSOR_INPUT) != 0 && shared && i < t->blocks.count; i++) {
-        int64_t grows; /* places before the start would change */
-        if (!shift_of(l, t->blocks.items[i].expr, (probed_step){true, -1}, &grows)) return false;
-        if (grows != 0) return refuse(l, SPAD__REFUSED_MORE_INPUT, t->name);
-    }
+    if (!probe_input(l, t)) return false;
     const bool by_index = t->ring.count > 1 || t->mode == SPAD_MODE_MOD;
     for (size_t i = 1; l->induction->tracked[number] && !by_index && i < t->blocks.count; i++) {
-        const bool same_slots = t->ring.count > 0; /* which hold other tiles */
         const spad_amount extent = t->blocks.items[i];
+        const bool same_slots = t->ring.count > 0; /* which hold other tiles */
         if (same_slots ? !require_unmoved(l, extent, t->name) : !require_same(l, extent, t->name)) {
             return false;
         }
     }
-    return require_same_list(l, t->dims, t->name) && require_same_list(l, t->ring, t->name) &&
-           require_same_list(l, t->steps, t->name) && require_same_list(l, t->free, t->name) &&
-           require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (!require_same_list(l, lists[i], t->name)) return false;
+    }
+    return true;
 }
 
 static bool probe_params(probe *l) {
@@ -604,8 +613,9 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
 /* Is a loop around a statement that does not run, and does not grow either? With other values of
  * other parameters it may. */
 static bool is_never_run(const probe *l, const spad_statement *s) {
-    for (int64_t number = s->loop; number >= 0;) {
-        const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, (size_t)number);
+    const spad_kernel_loop *loop;
+    for (int64_t number = s->loop; number >= 0; number = loop->outer) {
+        loop = spad_kernel_get_loop(l->kernel, (size_t)number);
         if (l->induction->extra[number] == 0 && loop->begin.value >= loop->end.value) {
             l->induction->skipped =
                 l->induction->skipped ||
@@ -613,7 +623,6 @@ static bool is_never_run(const probe *l, const spad_statement *s) {
                 spad__expr_has(l->kernel, loop->end.expr, SPAD_EXPR_PARAM, -1);
             return true;
         }
-        number = loop->outer;
     }
     return false;
 }
@@ -713,52 +722,47 @@ static void probe_param(probe *l, marks tiles, marks waits) {
     if (g->cut_loops == NULL) spad__induction_find_write_collisions(g, l->kernel, g->begins);
 }
 
+static void *new_rows(spad__arena *arena, size_t count, size_t size, bool *failed) {
+    void *items = spad__arena_array(arena, count, size);
+    *failed = *failed || items == NULL;
+    return items;
+}
+
 static bool reserve(spad__induction *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
-    const size_t loops = spad_kernel_loop_count(kernel);
+    const size_t loops = spad_kernel_loop_count(kernel) + 1; /* no fewer than groups */
     const size_t tensors = spad_kernel_tensor_count(kernel);
     const size_t syncs = spad_kernel_sync_count(kernel);
     spad__arena *arena = &g->arena;
-    g->first_dim = spad__arena_array(arena, tensors + 1, sizeof *g->first_dim);
-    if (g->first_dim == NULL) return false;
-    for (size_t t = 0; t < tensors; t++) {
-        g->first_dim[t] = g->dims;
-        g->dims += spad_kernel_get_tensor(kernel, t)->blocks.count;
+    bool failed = false;
+    g->first_dim = new_rows(arena, tensors + 1, sizeof *g->first_dim, &failed);
+    for (size_t i = 0; i < tensors && !failed; i++) {
+        g->first_dim[i] = g->dims;
+        g->dims += spad_kernel_get_tensor(kernel, i)->blocks.count;
     }
-    /* there are no more groups than loops */
-    g->extra = spad__arena_array(arena, loops + 1, sizeof *g->extra);
-    g->group = spad__arena_array(arena, loops + 1, sizeof *g->group);
+    g->extra = new_rows(arena, loops, sizeof *g->extra, &failed);
+    g->group = new_rows(arena, loops, sizeof *g->group, &failed);
     g->inside =
-        spad__arena_array(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside);
-    g->tracked = spad__arena_array(arena, tensors + 1, sizeof *g->tracked);
-    g->kinds = spad__arena_array(arena, tensors + 1, sizeof *g->kinds);
-    g->left_out = spad__arena_array(arena, tensors + 1, sizeof *g->left_out);
-    g->relies = spad__arena_array(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies);
-    g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
-    g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
-    g->carry = spad__arena_array(arena, g->dims + 1, sizeof *g->carry);
-    g->carry_waits = spad__arena_array(arena, syncs + 1, sizeof *g->carry_waits);
-    g->runs = spad__arena_array(arena, loops + 1, sizeof *g->runs);
-    g->guarded = spad__arena_array(arena, loops + 1, sizeof *g->guarded);
+        new_rows(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside, &failed);
+    g->tracked = new_rows(arena, tensors + 1, sizeof *g->tracked, &failed);
+    g->kinds = new_rows(arena, tensors + 1, sizeof *g->kinds, &failed);
+    g->left_out = new_rows(arena, tensors + 1, sizeof *g->left_out, &failed);
+    g->relies = new_rows(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies, &failed);
+    g->shift = new_rows(arena, loops, (g->dims + 1) * sizeof *g->shift, &failed);
+    g->raise = new_rows(arena, loops, (syncs + 1) * sizeof *g->raise, &failed);
+    g->carry = new_rows(arena, g->dims + 1, sizeof *g->carry, &failed);
+    g->carry_waits = new_rows(arena, syncs + 1, sizeof *g->carry_waits, &failed);
+    g->runs = new_rows(arena, loops, sizeof *g->runs, &failed);
+    g->guarded = new_rows(arena, loops, sizeof *g->guarded, &failed);
     g->begins =
-        spad__arena_array(arena, loops + spad_kernel_cursor_count(kernel) + 1, sizeof *g->begins);
-    g->counted = spad__arena_array(arena, loops + 1, sizeof *g->counted);
+        new_rows(arena, loops + spad_kernel_cursor_count(kernel), sizeof *g->begins, &failed);
+    g->counted = new_rows(arena, loops, sizeof *g->counted, &failed);
     *tiles = (marks){.shift = g->shift, .columns = g->dims};
     *waits = (marks){.shift = g->raise, .columns = syncs};
-    tiles->known = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->known);
-    tiles->seen = spad__arena_array(arena, g->dims + 1, sizeof *tiles->seen);
-    waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
-    waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
-    return g->extra && g->group && g->inside && g->tracked && g->kinds && g->left_out &&
-           g->relies && g->shift && g->raise && g->carry && g->carry_waits && g->runs &&
-           g->guarded && g->begins && g->counted && tiles->known && tiles->seen && waits->known &&
-           waits->seen;
-}
-
-spad_status spad__induction_init(spad__induction *induction, const spad_kernel *kernel,
-                                 size_t param, int64_t step, const bool *part,
-                                 const spad_host *host, spad_error *error) {
-    const spad__induction_request of = {.param = param, .step = step, .part = part};
-    return spad__induction_init_of(induction, kernel, &of, host, error);
+    tiles->known = new_rows(arena, loops, (g->dims + 1) * sizeof *tiles->known, &failed);
+    tiles->seen = new_rows(arena, g->dims + 1, sizeof *tiles->seen, &failed);
+    waits->known = new_rows(arena, loops, (syncs + 1) * sizeof *waits->known, &failed);
+    waits->seen = new_rows(arena, syncs + 1, sizeof *waits->seen, &failed);
+    return !failed;
 }
 
 spad_status spad__induction_init_of(spad__induction *induction, const spad_kernel *kernel,

@@ -121,9 +121,13 @@ int64_t spad__induction_run_length(const spad__induction *induction, const spad_
 
 /* Looks at a parameter of a kernel; its step will be a multiple of `step`, which is 1 if nothing
  * else is known. part: per tensor, is it about it; NULL: about all. SPAD_ERR_HOST_MEMORY. */
-spad_status spad__induction_init(spad__induction *induction, const spad_kernel *kernel,
-                                 size_t param, int64_t step, const bool *part,
-                                 const spad_host *host, spad_error *error);
+static inline spad_status spad__induction_init(spad__induction *induction,
+                                               const spad_kernel *kernel, size_t param,
+                                               int64_t step, const bool *part,
+                                               const spad_host *host, spad_error *error) {
+    const spad__induction_request of = {.param = param, .step = step, .part = part};
+    return spad__induction_init_of(induction, kernel, &of, host, error);
+}
 void spad__induction_free(spad__induction *induction);
 
 /* "'x' changes with it": the refusal of a parameter of the kernel in words; "": not refused. */

@@ -102,7 +102,7 @@ static bool still_part(const spad__induction *induction, const spad_kernel *kern
 }
 
 /* The multiple of a loop variable in an affine sum. */
-static int64_t factor_of(const spad__affine *affine, int64_t loop) {
+static int64_t loop_factor(const spad__affine *affine, int64_t loop) {
     for (size_t i = 0; i < affine->count; i++) {
         if (affine->loops[i] == loop) return affine->factors[i];
     }
@@ -122,7 +122,7 @@ static bool reach_of_loop(const spad__induction *induction, const spad_kernel *k
         step.count > 0 || !spad__induction_affine(induction, kernel, index, true, -1, &shift)) {
         return false;
     }
-    const int64_t with_param = factor_of(&shift, number);
+    const int64_t with_param = loop_factor(&shift, number);
     return spad__mul(with_param, steps, &moved) && spad__sub(step.constant, moved, &still) &&
            still != INT64_MIN && with_param != INT64_MIN &&
            spad__add(still < 0 ? -still : still, with_param < 0 ? -with_param : with_param,
@@ -190,8 +190,8 @@ static bool is_of_loops(const spad_kernel *kernel, spad_expr index) {
 enum { WINDOW_MAX = 1024 };
 
 /* How far an index strays in a window. False: not known. */
-static bool reach_of(const spad__induction *induction, const spad_kernel *kernel,
-                     written_place place, const motion *m, int64_t *begins, int64_t *reach) {
+static bool window_reach(const spad__induction *induction, const spad_kernel *kernel,
+                         written_place place, const motion *m, int64_t *begins, int64_t *reach) {
     if (!reach_of_loops(induction, kernel, place.statement, place.index, reach)) return false;
     if (m->linear) return true;
     const int32_t loop = induction->inside[place.statement];
@@ -218,9 +218,9 @@ static bool distance_of(const spad__induction *induction, const spad_kernel *ker
                         const written_place *places, const motion *motions, int64_t *begins,
                         int64_t *distance) {
     int64_t one, two, shift, other, apart;
-    if (!reach_of(induction, kernel, places[0], &motions[0], begins, distance)) return false;
+    if (!window_reach(induction, kernel, places[0], &motions[0], begins, distance)) return false;
     if (is_same_index(kernel, places[0].index, places[1].index)) return true;
-    return reach_of(induction, kernel, places[1], &motions[1], begins, &apart) &&
+    return window_reach(induction, kernel, places[1], &motions[1], begins, &apart) &&
            spad__add(*distance, apart, distance) &&
            still_part(induction, kernel, places[0].index, begins, &one, &shift) &&
            still_part(induction, kernel, places[1].index, begins, &two, &other) &&
@@ -240,11 +240,11 @@ static int64_t growth_apart(int64_t distance, int64_t rate, int64_t window, bool
 }
 
 /* When two writes meet: by how much the parameter grows until then. */
-typedef struct meeting {
+typedef struct late_meeting {
     int64_t bound;  /* by indices that move by the same rate; INT64_MAX: none */
     int64_t others; /* by those of which one or none moves */
     int64_t window; /* after which all places return that do not move evenly */
-} meeting;
+} late_meeting;
 
 /* Both windows as one, with the rates of that. */
 static bool align_motions(motion *motions) {
@@ -274,7 +274,7 @@ static int64_t speed_of(const spad__affine *rate) {
 }
 
 static void add_indices(const spad__induction *induction, const spad_kernel *kernel,
-                        const written_place *places, int64_t *begins, meeting *meets) {
+                        const written_place *places, int64_t *begins, late_meeting *meets) {
     motion motions[2];
     int64_t window, distance;
     if (!motions_of(induction, kernel, places, motions, &window)) {
@@ -317,7 +317,7 @@ static void add_row(spad__induction *induction, const spad_kernel *kernel, size_
         if (!counts_as_write(induction, other, access->tensor)) continue;
         before = statement_of_access(kernel, i, before);
         if (i < row && spad__induction_never_same(kernel, access, other)) continue;
-        meeting meets = {.bound = INT64_MAX, .window = 1};
+        late_meeting meets = {.bound = INT64_MAX, .window = 1};
         for (size_t d = 0; d < access->index_count && d < other->index_count; d++) {
             const written_place places[] = {{statement, access->index[d]},
                                             {before, other->index[d]}};

@@ -500,12 +500,11 @@ static int watch_progress(void *context, const spad_plan_progress *plan) {
     return 1;
 }
 
-/* Asks the planner, with rings as a whole or slot by slot. */
-static spad_status plan_space(spad_layout *layout, const spad__layout_space *space, bool arrays,
-                              solver_answer *a, spad_error *error) {
+/* States the problem of a space, with rings as a whole or slot by slot. */
+static spad_status state_problem(spad_layout *layout, const spad__layout_space *space, bool arrays,
+                                 solver_answer *a, spad_error *error) {
     const size_t first = space->row.first_buffer;
     const size_t number = space->row.space;
-    *a = (solver_answer){0};
     spad_status status = list_planned(layout, number, first, arrays, error);
     a->planned = layout->buffers.count - first;
     if (status == SPAD_OK) status = spad_plan_create(&a->plan, &layout->host, error);
@@ -520,8 +519,15 @@ static spad_status plan_space(spad_layout *layout, const spad__layout_space *spa
     if (status == SPAD_OK)
         status = a->ordered ? add_pins(layout, space, a->plan, error)
                             : add_obstacles(layout, space, a->plan, a->timed, error);
-    if (status == SPAD_OK) status = keep_apart(layout, first, a->plan, a->ordered, error);
-    spad__solver_watch watch = {layout, number};
+    return status == SPAD_OK ? keep_apart(layout, first, a->plan, a->ordered, error) : status;
+}
+
+/* Asks the planner. */
+static spad_status plan_space(spad_layout *layout, const spad__layout_space *space, bool arrays,
+                              solver_answer *a, spad_error *error) {
+    *a = (solver_answer){0};
+    spad_status status = state_problem(layout, space, arrays, a, error);
+    spad__solver_watch watch = {layout, space->row.space};
     const bool watched = layout->limit.watch.cancel != NULL || layout->options.progress != NULL;
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .timeout_ns = time_left(layout),
@@ -566,35 +572,43 @@ static bool has_slots_of_their_own(const spad_layout *layout, size_t first) {
     return false;
 }
 
-/* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
- * with what is known about all layouts. */
+/* Is the answer for whole rings the one for all layouts? The load of the whole rings bounds all
+ * layouts only if it has no room between slots. */
+static bool is_lowest_of_all(const spad_layout *layout, size_t first,
+                             const spad_plan_result *whole) {
+    return (whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE) &&
+           whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
+           !has_spacing(layout, first) && !has_slots_of_their_own(layout, first);
+}
+
+/* Rings stay whole; what is known of layouts slot by slot bounds them, too. */
+static void keep_whole(solver_answer *best, const solver_answer *apart) {
+    spad_plan_result *whole = best->result;
+    whole->bound = apart->result->bound;
+    best->loose = best->ordered && !apart->ordered;
+    if (!verdict_fits(whole->verdict)) whole->verdict = apart->result->verdict;
+    if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
+        whole->verdict = SPAD_PLAN_FEASIBLE;
+    }
+}
+
+/* Plans rings as a whole, and slot by slot where that may be lower. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
                                solver_answer *best, spad_error *error) {
     const size_t first = space->row.first_buffer;
     spad_status status = plan_space(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
-    spad_plan_result *whole = best->result;
-    const bool decided =
-        whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
-    /* The load of the whole rings bounds all layouts only if it has no room between slots. */
-    if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
-        !has_spacing(layout, first) && !has_slots_of_their_own(layout, first))
-        return SPAD_OK;
+    if (is_lowest_of_all(layout, first, best->result)) return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     solver_answer apart = {0};
     if (status == SPAD_OK) status = plan_space(layout, space, false, &apart, error);
-    if (status == SPAD_OK && apart.result->height < whole->height) {
+    if (status == SPAD_OK && apart.result->height < best->result->height) {
         const solver_answer higher = *best;
         *best = apart;
         apart = higher;
     } else if (status == SPAD_OK) {
-        whole->bound = apart.result->bound;
-        best->loose = best->ordered && !apart.ordered;
-        if (!verdict_fits(whole->verdict)) whole->verdict = apart.result->verdict;
-        if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
-            whole->verdict = SPAD_PLAN_FEASIBLE;
-        }
+        keep_whole(best, &apart);
         status = list_planned(layout, space->row.space, first, true, error);
     }
     drop_answer(&apart);

@@ -97,79 +97,105 @@ static bool list_counters(spad__happens_before *m) {
     return true;
 }
 
-/* Is every one of these signals on one chain? */
-static bool on_one_chain(const spad__happens_before *m, const spad__gain *gains, size_t count) {
-    if (count == 0) return true;
-    const spad__point *points = m->graph->points.items;
-    const int32_t chain = points[gains[0].point].chain;
-    for (size_t i = 0; i < count; i++) {
-        if (chain < 0 || points[gains[i].point].chain != chain) return false;
-    }
-    return true;
-}
+/* A range of the sorted gains or needs: those of one object. */
+typedef struct counter_rows {
+    size_t first_gain;
+    size_t end_gain;
+    size_t first_need;
+    size_t end_need;
+} counter_rows;
 
-/* Waits for a counter whose signals come one after another: each waits for the signal that
- * brings the sum it needs. */
-static bool order_chained(spad__happens_before *m, int64_t sum, const spad__gain *gains,
-                          size_t gain_count, const spad__need *needs, size_t need_count) {
-    size_t used = 0;
-    for (size_t i = 0; i < need_count; i++) {
-        while (sum < needs[i].amount && used < gain_count) {
-            if (!spad__add(sum, gains[used++].amount, &sum)) sum = INT64_MAX;
-        }
-        if (used > 0 && !spad__happens_before_add_edge(m, gains[used - 1].point, needs[i].point))
+/* Is every signal of an object on one chain? */
+static bool on_one_chain(const spad__happens_before *m, const counter_rows *rows) {
+    const spad__point *points = m->graph->points.items;
+    for (size_t i = rows->first_gain; i < rows->end_gain; i++) {
+        const int32_t chain = points[m->gains.items[i].point].chain;
+        if (chain < 0 || chain != points[m->gains.items[rows->first_gain].point].chain)
             return false;
     }
     return true;
 }
 
-/* Counters: edges where they are chains, needs and gains where they are not. A relaxed signal
- * carries no memory: it counts as given from the start. */
-static bool add_counters(spad__happens_before *m) {
-    if (!list_counters(m)) return false;
-    const size_t objects = m->graph->events->objects.count;
-    for (size_t i = 0; i < objects; i++) m->initial[i] = m->graph->events->objects.items[i].count;
-    for (size_t i = 0; i < m->gains.count; i++) {
-        spad__gain *gain = &m->gains.items[i];
-        if (gain->object >= 0) continue;
-        gain->object = -1 - gain->object;
-        if (!spad__add(m->initial[gain->object], gain->amount, &m->initial[gain->object])) {
-            m->initial[gain->object] = INT64_MAX;
+/* Edges for a counter whose signals come one after another, in the order of their chain: a wait
+ * passes exactly when the signal has come that brings the sum it needs. Waits are sorted by amount,
+ * so each goes on from the signal of the one before. */
+static bool order_chained(spad__happens_before *m, const counter_rows *rows, int64_t sum) {
+    size_t used = rows->first_gain;
+    for (size_t i = rows->first_need; i < rows->end_need; i++) {
+        const spad__need *need = &m->needs.items[i];
+        while (sum < need->amount && used < rows->end_gain) {
+            if (!spad__add(sum, m->gains.items[used++].amount, &sum)) sum = INT64_MAX;
         }
-        *gain = m->gains.items[--m->gains.count];
-        i--;
+        if (used > rows->first_gain &&
+            !spad__happens_before_add_edge(m, m->gains.items[used - 1].point, need->point))
+            return false;
     }
+    return true;
+}
+
+/* A relaxed signal carries no memory, so memory has nothing to wait for: its amount counts as there
+ * from the start. list_counters marks these by a negative object. */
+static void take_out_relaxed(spad__happens_before *m) {
+    size_t kept = 0;
+    for (size_t i = 0; i < m->gains.count; i++) {
+        const spad__gain *gain = &m->gains.items[i];
+        if (gain->object >= 0) {
+            m->gains.items[kept++] = *gain;
+            continue;
+        }
+        int64_t *initial = &m->initial[-1 - gain->object];
+        if (!spad__add(*initial, gain->amount, initial)) *initial = INT64_MAX;
+    }
+    m->gains.count = kept;
+}
+
+static void sort_counters(spad__happens_before *m) {
     if (m->gains.count > 0) {
         qsort(m->gains.items, m->gains.count, sizeof m->gains.items[0], compare_gains);
     }
     if (m->needs.count > 0) {
         qsort(m->needs.items, m->needs.count, sizeof m->needs.items[0], compare_needs);
     }
-    size_t gain = 0;
-    size_t need = 0;
+}
+
+static void keep_rows(spad__happens_before *m, const counter_rows *rows, size_t *kept_gains,
+                      size_t *kept_needs) {
+    for (size_t g = rows->first_gain; g < rows->end_gain; g++)
+        m->gains.items[(*kept_gains)++] = m->gains.items[g];
+    for (size_t n = rows->first_need; n < rows->end_need; n++)
+        m->needs.items[(*kept_needs)++] = m->needs.items[n];
+}
+
+/* Counters become edges where their signals are on one chain. The needs and gains of the others
+ * move to the front of the lists, which stay sorted by object. */
+static bool add_counters(spad__happens_before *m) {
+    if (!list_counters(m)) return false;
+    const size_t objects = m->graph->events->objects.count;
+    for (size_t i = 0; i < objects; i++) m->initial[i] = m->graph->events->objects.items[i].count;
+    take_out_relaxed(m);
+    sort_counters(m);
+    const spad__gain *gains = m->gains.items;
+    const spad__need *needs = m->needs.items;
+    counter_rows rows = {0};
     size_t kept_gains = 0;
     size_t kept_needs = 0;
     for (size_t i = 0; i < objects; i++) {
-        const size_t first_gain = gain;
-        const size_t first_need = need;
-        spad__assert(kept_gains <= first_gain && kept_needs <= first_need); /* moved to the front */
-        while (gain < m->gains.count && m->gains.items[gain].object == (int32_t)i) gain++;
-        while (need < m->needs.count && m->needs.items[need].object == (int32_t)i) need++;
-        spad__assert(need == m->needs.count || m->needs.items[need].object > (int32_t)i);
-        spad__assert(gain == m->gains.count || m->gains.items[gain].object > (int32_t)i);
+        rows.first_gain = rows.end_gain;
+        rows.first_need = rows.end_need;
+        spad__assert(kept_gains <= rows.first_gain && kept_needs <= rows.first_need);
+        while (rows.end_gain < m->gains.count && gains[rows.end_gain].object == (int32_t)i)
+            rows.end_gain++;
+        while (rows.end_need < m->needs.count && needs[rows.end_need].object == (int32_t)i)
+            rows.end_need++;
         m->first_need[i] = (int32_t)kept_needs;
-        if (need == first_need) continue; /* nothing waits */
-        const spad__gain *gains = gain > first_gain ? &m->gains.items[first_gain] : NULL;
-        if (on_one_chain(m, gains, gain - first_gain)) {
-            if (!order_chained(m, m->initial[i], gains, gain - first_gain,
-                               &m->needs.items[first_need], need - first_need)) {
-                return false;
-            }
-            continue;
+        if (rows.end_need == rows.first_need) continue; /* nothing waits */
+        if (!on_one_chain(m, &rows)) {
+            keep_rows(m, &rows, &kept_gains, &kept_needs);
+        } else if (!order_chained(m, &rows, m->initial[i])) {
+            return false;
         }
-        for (size_t g = first_gain; g < gain; g++) m->gains.items[kept_gains++] = m->gains.items[g];
-        for (size_t n = first_need; n < need; n++) m->needs.items[kept_needs++] = m->needs.items[n];
     }
+    spad__assert(rows.end_gain == m->gains.count && rows.end_need == m->needs.count);
     m->first_need[objects] = (int32_t)kept_needs;
     m->gains.count = kept_gains;
     m->needs.count = kept_needs;
@@ -224,18 +250,39 @@ static bool add_tight_edge(tightener *t, int32_t from, int32_t to) {
     return true;
 }
 
-/* The waits of one chain. Those for one object see more and more signals; a level is a point
- * after all that are new to a wait, and after the level before. */
-static bool settle_chain(tightener *t, size_t first, size_t last) {
+/* A sum at its limit may be a larger one, of which some signals can be left out. */
+static bool needs_all_before(const spad__need *need) {
+    return need->most == need->amount && need->most != INT64_MAX;
+}
+
+/* The signals of the gains by object and by when they happen in the run of a chain. */
+static void time_signals(tightener *t, const int32_t *clock) {
     const spad__happens_before *m = t->hb;
-    spad__assert(first < last && t->waits[first].chain >= 0);
-    const int32_t *clock = m->clocks[t->waits[first].chain];
-    spad__assert(clock != NULL); /* the chain was run */
     for (size_t i = 0; i < m->gains.count; i++) {
         const spad__gain *gain = &m->gains.items[i];
         t->signals[i] = (timed){gain->object, clock[gain->point], gain->point};
     }
     qsort(t->signals, m->gains.count, sizeof *t->signals, compare_timed);
+}
+
+/* Edges to a level from the signals that come before a wait and not before the one in front. */
+static bool add_new_signals(tightener *t, const tight *wait, int32_t level, size_t *at) {
+    for (; *at < t->hb->gains.count; (*at)++) {
+        const timed *signal = &t->signals[*at];
+        if (signal->object != wait->object || signal->clock >= wait->index) break;
+        if (!add_tight_edge(t, signal->point, level)) return false;
+    }
+    return true;
+}
+
+/* The waits of one chain. Those for one object see more and more signals; a level is a point
+ * after all that are new to a wait, and after the level before. So each signal has one edge,
+ * however many waits come after it. */
+static bool settle_chain(tightener *t, size_t first, size_t last) {
+    const spad__happens_before *m = t->hb;
+    spad__assert(first < last && t->waits[first].chain >= 0);
+    spad__assert(m->clocks[t->waits[first].chain] != NULL); /* the chain was run */
+    time_signals(t, m->clocks[t->waits[first].chain]);
     size_t at = 0;
     int32_t level = -1;
     for (size_t i = first; i < last; i++) {
@@ -244,15 +291,10 @@ static bool settle_chain(tightener *t, size_t first, size_t last) {
         spad__assert(i == first || compare_tight(&t->waits[i - 1], wait) <= 0);
         if (i == first || wait->object != t->waits[i - 1].object) level = -1;
         while (at < m->gains.count && t->signals[at].object < wait->object) at++;
-        /* a sum at its limit may be a larger one, of which some signals can be left out */
-        if (need->most != need->amount || need->most == INT64_MAX) continue;
+        if (!needs_all_before(need)) continue;
         const int32_t next = m->points + t->levels++;
         if (level >= 0 && !add_tight_edge(t, level, next)) return false;
-        for (; at < m->gains.count && t->signals[at].object == wait->object &&
-               t->signals[at].clock < wait->index;
-             at++) {
-            if (!add_tight_edge(t, t->signals[at].point, next)) return false;
-        }
+        if (!add_new_signals(t, wait, next, &at)) return false;
         if (!add_tight_edge(t, next, need->point)) return false;
         t->settled[wait->need] = true;
         level = next;
@@ -338,8 +380,8 @@ static spad_status tighten(spad__happens_before *m, spad_error *error) {
 
 /* ---- create and free -------------------------------------------------------------- */
 
-static bool build(spad__happens_before *m, const spad__executor *executor,
-                  const spad__event_graph *non_elected) {
+/* Tables per object and per chain. */
+static bool take_objects(spad__happens_before *m, const spad__event_graph *non_elected) {
     const size_t objects = m->graph->events->objects.count + 1;
     m->phase_base = spad__new_array(&m->host, objects, sizeof *m->phase_base);
     m->first_need = spad__new_array(&m->host, objects, sizeof *m->first_need);
@@ -350,10 +392,13 @@ static bool build(spad__happens_before *m, const spad__executor *executor,
         m->graph->chains + (int32_t)objects - 1 + (non_elected != NULL ? non_elected->chains : 0);
     m->clocks = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->clocks);
     m->spent = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->spent);
-    if (m->phase_base == NULL || m->first_need == NULL || m->initial == NULL || m->values == NULL ||
-        m->reached == NULL || m->clocks == NULL || m->spent == NULL) {
-        return false;
-    }
+    return m->phase_base != NULL && m->first_need != NULL && m->initial != NULL &&
+           m->values != NULL && m->reached != NULL && m->clocks != NULL && m->spent != NULL;
+}
+
+static bool build(spad__happens_before *m, const spad__executor *executor,
+                  const spad__event_graph *non_elected) {
+    if (!take_objects(m, non_elected)) return false;
     const size_t edges = m->graph->edges.count;
     if (!spad__array_reserve(&m->host, &m->edges, edges)) return false;
     if (edges > 0) memcpy(m->edges.items, m->graph->edges.items, edges * sizeof m->edges.items[0]);

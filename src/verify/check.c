@@ -81,6 +81,36 @@ static void say_assumption(spad_check *check, const spad_kernel *kernel) {
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
+/* Adds to the reason that parallel loops were only examined in part. */
+static void say_parallel_part(spad_check *check, int64_t events) {
+    char reason[SPAD__REASON_MAX * 2];
+    if (events == 0 || check->verdict == SPAD_VERDICT_WRONG) return;
+    snprintf(reason, sizeof reason,
+             "%s; iterations of parallel loops were compared in the first %lld events",
+             check->reason, (long long)events);
+    spad__copy_cut(check->reason, sizeof check->reason, reason);
+}
+
+/* All passes and proofs, in the order of the findings that they may add. */
+static spad_status run_passes(spad__run *run, spad_error *error) {
+    const spad_kernel *kernel = run->kernel;
+    spad_status status = spad__check_parallel(run, error);
+    if (status == SPAD_OK) {
+        status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(run, error)
+                                                       : spad__prove(run, error);
+    }
+    if (status == SPAD_OK) status = spad__add_faults(run, error);
+    if (status != SPAD_OK) return status;
+    say_assumption(run->check, kernel);
+    say_parallel_part(run->check, run->parallel_left);
+    if (!run->options->no_advice) status = spad__check_advice(run, error);
+    if (status == SPAD_OK && !run->options->no_advice) status = spad__check_wasted(run, error);
+    if (status == SPAD_OK && run->limit->status == SPAD_ERR_CANCELLED) {
+        status = spad__limit_fail(run->limit, run->check->counts.events, "events", error);
+    }
+    return status;
+}
+
 spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                               const spad_check_options *options, spad_error *error) {
     *out = NULL;
@@ -102,25 +132,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
     check->origin = spad__origin_of(kernel);
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
-    status = spad__check_parallel(&run, error);
-    if (status == SPAD_OK) {
-        status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(&run, error)
-                                                       : spad__prove(&run, error);
-    }
-    if (status == SPAD_OK) status = spad__add_faults(&run, error);
-    if (status == SPAD_OK) say_assumption(check, kernel);
-    if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
-        char reason[SPAD__REASON_MAX * 2];
-        snprintf(reason, sizeof reason,
-                 "%s; iterations of parallel loops were compared in the first %lld events",
-                 check->reason, (long long)run.parallel_left);
-        spad__copy_cut(check->reason, sizeof check->reason, reason);
-    }
-    if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
-    if (status == SPAD_OK && !filled.no_advice) status = spad__check_wasted(&run, error);
-    if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
-        status = spad__limit_fail(&limit, check->counts.events, "events", error);
-    }
+    status = run_passes(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);
         return status;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a layout claims about all layouts of its kernel: `bound`, below which none is, and the
+ * Decides what a layout claims about all layouts of its kernel: the lower bound `bound`, and the
  * verdicts *no layout is lower* and *no layout fits*, which rest on it.
  *
- * The answer of the planner is about the problem that it was given. Where that keeps more apart
- * than every layout has to, the bound is lowered (here for agents, in replicas.c and
- * mbarrier_bytes.c for the others), and what rested on it is taken back. What the kernel has
- * placed itself is in every layout, so that a place outside of the space is a proof that none fits.
+ * The planner proves things about the problem that it was given. Where that problem keeps buffers
+ * apart that some layout may let overlap, its bound is too high: it is lowered (here for agents, in
+ * replicas.c and mbarrier_bytes.c for the others), and verdicts that rested on it are withdrawn.
+ * Pinned buffers are in every layout, so one outside of the space proves that no layout fits.
  * O(buffers) each.
  */
 #include "base/checked.h"
@@ -32,7 +32,7 @@ void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row)
     }
 }
 
-/* Is all that the kernel has placed inside the space? */
+/* True if all pinned buffers are inside the space. */
 static bool given_fits(const spad_layout *layout, const spad_layout_space *row) {
     for (size_t i = row->planned_count; i < row->buffer_count; i++)
         if (is_buffer_outside(row, &layout->buffers.items[row->first_buffer + i])) return false;
@@ -74,8 +74,8 @@ static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *bu
            buffer->end >= (int64_t)k->statements.items[last].end;
 }
 
-/* Is it known of each slot what it may share bytes with? What the kernel has placed is looked at as
- * a whole: a slot could be where only some of it is. */
+/* True if the order decides for each slot what it may share bytes with. A pinned tensor is compared
+ * as a whole, so it must not differ between its slots: another one could overlap some of them. */
 static bool is_exact_order(const spad_layout *layout, const spad_layout_space *row) {
     if (layout->options.order->coarse) return false;
     for (size_t i = row->planned_count; i < row->buffer_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The making of a layout: lives of all slots, then space after space.
+ * Builds a layout: computes the live ranges of all slots, then solves each memory space.
  */
 #include "layout/layout.h"
 
@@ -77,7 +77,8 @@ static spad_status take_times(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-/* A layout without places: the lives of all slots. On failure *out is for spad_layout_destroy, too.
+/* Creates a layout with live ranges and without places. *out is for spad_layout_destroy even on
+ * failure.
  */
 static spad_status begin_layout(spad_layout **out, const spad_kernel *kernel, const spad_host *host,
                                 spad_error *error) {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A layout from the inside. slot_live_ranges.c finds how long each slot is needed,
- * mbarrier_bytes.c the same for mbarriers, replicas.c for tensors in several instances,
- * sharing.c which may share bytes by an order, pinned.c what has an address already,
- * layout_solve.c asks the planner for one space, claims.c says what that proves,
- * live_peak.c finds the peak, layout.c joins them, placement.c answers.
+ * Internals of a layout. The passes, in order:
+ *   slot_live_ranges.c  the live range of each slot
+ *   mbarrier_bytes.c    the live range of the bytes of each mbarrier
+ *   replicas.c          live ranges of tensors with the same bytes in several instances
+ *   sharing.c           which buffers may share bytes by an order of the tensors
+ *   pinned.c            buffers whose address is given
+ *   layout_solve.c      asks the planner, one space after another
+ *   claims.c            which of the planner's verdicts hold for all layouts of the kernel
+ *   live_peak.c         the statement with the most live bytes
+ * layout.c calls them, kernel/placement.c answers queries about the result.
  */
 #ifndef SPAD_LAYOUT_LAYOUT_H
 #define SPAD_LAYOUT_LAYOUT_H
@@ -14,10 +19,10 @@
 #include "kernel/placement.h"
 #include "layout/tensor_order.h"
 
-/* Buffers of a space, beyond which an order of the caller is left out. */
+/* Buffers of a space up to which the order of the caller is used: pairs of them are compared. */
 enum { SPAD__ORDERED_MAX = 4096 };
 
-/* Does the number of tiles depend on a parameter? A layout is for all of its values. */
+/* True if the number of tiles depends on a parameter: a layout must hold for all of its values. */
 bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent);
 
 /* Numbers the slots and fills in `lives`. */
@@ -29,30 +34,30 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 spad_status spad__layout_loads(int64_t *loads, const spad_kernel *kernel, const spad_host *host,
                                spad_error *error);
 
-/* What tensors that have the same bytes in several instances need together. */
+/* Gives tensors with the same bytes in several instances the union of their live ranges. */
 spad_status spad__layout_join_replicas(spad_layout *layout, spad_error *error);
 /* How many slots of two buffers, and of their replicas, may share bytes by the order of the
  * caller. */
 spad__sharing spad__layout_sharing(const spad_layout *layout, const spad_layout_buffer *a,
                                    const spad_layout_buffer *b);
 
-/* Does the order keep two tensors apart, whatever the text says? */
+/* True if the order keeps two tensors apart, even where live ranges would let them share. */
 bool spad__layout_keeps_apart(const spad_layout *layout, const spad_layout_buffer *a,
                               const spad_layout_buffer *b);
-/* May they share bytes in this layout? */
+/* True if they may share bytes in this layout. */
 bool spad__layout_may_share(const spad_layout *layout, const spad_layout_buffer *a,
                             const spad_layout_buffer *b);
 /* The first instance of a space, which is solved before it; NULL: it is the first, or that has no
  * buffers. */
 const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space);
-/* Tensors like others are kept apart where any of them needs its bytes at the same time: where
- * their times differ, another layout may be lower. And the bytes that a tensor has because another
- * one has them may be others in another layout. */
-void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);
+/* Withdraws claims that replicas do not support. Replicas are planned with the union of their live
+ * ranges and at equal addresses: a layout that treats them one by one may be lower. */
+void spad__layout_weaken_replicas(const spad_layout *layout, spad_layout_space *row);
 
 /* The statements in which the bytes of an mbarrier are needed. */
 spad__slot_life spad__barrier_life(const spad_layout *layout, size_t sync);
-/* A layout that puts an mbarrier over a tile outside of its life may be lower than ours. */
+/* Withdraws claims where a layout that puts an mbarrier over a tile, outside of the live range of
+ * the mbarrier, may be lower than ours. */
 spad_status spad__layout_weaken_barriers(const spad_layout *layout, spad_layout_space *row,
                                          spad_error *error);
 
@@ -62,15 +67,17 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
 /* Places the planned buffers of a space that has some, around the others; fills in the row. */
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
 
-/* What the kernel has placed is in every layout, and outside the space it does not fit, whatever
- * the planner says. */
+/* A pinned buffer is in every layout: one outside the space proves that none fits, whatever the
+ * planner says. */
 void spad__layout_claim_given(const spad_layout *layout, spad_layout_space *row);
-/* Bytes that every layout has: those of each slot alone, and what the kernel has placed itself. */
+/* Bytes that every layout needs: the largest single slot, and the end of the pinned buffers. */
 int64_t spad__layout_certain_bytes(const spad_layout *layout, const spad_layout_space *row);
-/* Claims no more than a bound says: takes back verdicts that rest on a higher one. */
+/* Lowers the bound, and withdraws verdicts that rest on a higher one. */
 void spad__layout_lower_bound(const spad_layout *layout, spad_layout_space *row, int64_t bound);
-/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
- * An order of the tensors settles it, where it is not left out. `loose`: it was for slots. */
+/* Withdraws claims where agents are involved: live ranges of the text treat all agents as
+ * concurrent, but their accesses may be ordered, and then a lower layout may let them share bytes.
+ * An order of the tensors settles it where it is used. `loose`: it was used for single slots only.
+ */
 void spad__layout_weaken_agents(const spad_layout *layout, spad_layout_space *row, bool loose);
 
 /* The live peak of a space: the most bytes of one lane that are needed at one statement, and the
@@ -87,7 +94,7 @@ int32_t spad__buffer_origin(const spad_kernel *kernel, const spad_layout_buffer 
  * the peak is a set of buffers: the last of their first statements. */
 int64_t spad__layout_peak_statement(const spad_layout *layout, const spad__layout_space *space);
 
-/* Fills in who is needed at the peak, largest first, and the largest room that is left then. */
+/* Lists the buffers that are live at the peak, largest first, and the largest hole between them. */
 spad_status spad__layout_describe_peak(const spad_layout *layout, spad__layout_space *space,
                                        spad_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A layout in words, as tables, JSON and CSV.
+ * Writes a layout as text, tables, JSON and CSV.
  */
 #include <stdio.h>
 #include <string.h>
@@ -149,8 +149,8 @@ static bool same_tensor(const spad_layout_buffer *a, const spad_layout_buffer *b
     return a->tensor == b->tensor && a->sync == b->sync;
 }
 
-/* Slots of the buffers alive at the peak that belong to the same tensor as number `at` of them; 0:
- * an earlier one does, too. */
+/* Slots at the peak of the tensor of buffer `at`; 0: the tensor was counted at an earlier buffer.
+ */
 static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *row, size_t at) {
     const spad_layout_buffer *all = layout->buffers.items;
     int64_t slots = 0;
@@ -410,7 +410,7 @@ int32_t spad__buffer_origin(const spad_kernel *k, const spad_layout_buffer *buff
     return tensor->location.line;
 }
 
-/* A row for each slot of a tensor that is inside another one; its life is that of its home. */
+/* A row for each slot of a tensor that is inside another one, and lives as long as that one. */
 static void write_alias_rows(spad__out *out, const spad_layout *layout,
                              const spad_kernel_tensor *alias) {
     const int64_t count = spad__layout_alias_slots(layout, alias);

@@ -10,7 +10,7 @@
  *
  * The planner gets a space without rules of its own: rounding, alignment and banks are
  * given per buffer, so that obstacles, which the kernel has placed, need not obey them.
- * Obstacles may overlap (that is for the checks to judge), pins may not: boxes that
+ * Obstacles may overlap (the checks report that), pins may not: boxes that
  * share bytes at some time are replaced by the box around both until none do.
  *
  * Order. Tensors that the caller has ordered (spad_tensor_order) may share bytes although the text
@@ -35,7 +35,7 @@ enum {
 
 /* ---- planned buffers --------------------------------------------------------------- */
 
-/* May the slots of a tensor be one after another? */
+/* True if the slots of a tensor may be consecutive. */
 static bool makes_arrays(const spad_space *space, const spad_kernel_tensor *tensor) {
     if (space->banks_exclusive) return false;
     return tensor->tile_lanes == space->lanes || tensor->lane.value != 0;
@@ -415,7 +415,7 @@ static spad_status keep_apart(const spad_layout *layout, size_t first, spad_plan
     return status;
 }
 
-/* Every obstacle by itself, so that the numbers are those of the buffers. */
+/* Adds every obstacle by itself, so that plan and layout number the buffers alike. */
 static spad_status add_pins(const spad_layout *layout, const spad__layout_space *space,
                             spad_plan *plan, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -547,7 +547,7 @@ static bool verdict_fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
-/* Is there room between the slots of a ring, which slots on their own would leave to others? */
+/* True if a ring has room between its slots, which others could use if slots were placed alone. */
 static bool has_spacing(const spad_layout *layout, size_t first) {
     for (size_t i = first; i < layout->buffers.count; i++) {
         const spad_layout_buffer *b = &layout->buffers.items[i];
@@ -556,7 +556,7 @@ static bool has_spacing(const spad_layout *layout, size_t first) {
     return false;
 }
 
-/* Are there slots of which the order says other things than of their ring? */
+/* True if the order treats a slot differently from its ring as a whole. */
 static bool has_slots_of_their_own(const spad_layout *layout, size_t first) {
     const size_t count = layout->buffers.count - first + layout->given.count;
     if (layout->options.order == NULL || count > SPAD__ORDERED_MAX) return false;
@@ -581,7 +581,7 @@ static bool is_lowest_of_all(const spad_layout *layout, size_t first,
            !has_spacing(layout, first) && !has_slots_of_their_own(layout, first);
 }
 
-/* Rings stay whole; what is known of layouts slot by slot bounds them, too. */
+/* Rings stay whole. The bound of layouts slot by slot, which are more, holds for them as well. */
 static void keep_whole(solver_answer *best, const solver_answer *apart) {
     spad_plan_result *whole = best->result;
     whole->bound = apart->result->bound;
@@ -685,7 +685,7 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     if (status != SPAD_OK) return status;
     spad__layout_claim_given(layout, &space->row);
     spad__layout_weaken_agents(layout, &space->row, best.loose);
-    spad__layout_weaken_likes(layout, &space->row);
+    spad__layout_weaken_replicas(layout, &space->row);
     status = spad__layout_weaken_barriers(layout, &space->row, error);
     if (status != SPAD_OK) return status;
     take_places(layout, space);

@@ -172,7 +172,7 @@ static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space 
     return most;
 }
 
-/* Is a buffer, the i-th of its space, needed at the peak? */
+/* True if a buffer, the i-th of its space, is live at the peak. */
 static bool is_at_peak(const spad__layout_space *space, size_t i,
                        const spad_layout_buffer *buffer) {
     const spad_plan_result *result = space->result;
@@ -214,7 +214,7 @@ spad_status spad__layout_describe_peak(const spad_layout *layout, spad__layout_s
         taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
     }
     if (fine) {
-        if (alive > 0) qsort(list, alive, sizeof *list, spad__compare_sized);
+        qsort(list, alive, sizeof *list, spad__compare_sized);
         for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
         row->alive_count = alive;
         row->alive = space->alive;

@@ -4,8 +4,8 @@
  *
  * An mbarrier that the main program initialises and invalidates is needed from the first `init` of
  * its elements to the last `invalidate`, if
- *   - every element has one of each, and all of them are in the same block, which is no half of an
- *     `if`: an agent that passes the first passes the last;
+ *   - every element has one of each, all in one block that is not a branch of an `if`: control that
+ *     passes the first passes the last;
  *   - no `break` leaves that block in between;
  *   - all uses are in between.
  * A use that the text puts there and that happens later is an error (SPAD-MBARRIER-LIFE), which
@@ -86,7 +86,7 @@ static bool is_barrier_use(const barrier_life *b, const spad_statement *s) {
     }
 }
 
-/* Does a `break` end the loop that the block is, or one around it? */
+/* True if a `break` ends the loop of the block, or a loop around it. */
 static bool leaves_block(const barrier_life *b, const spad_statement *s) {
     return s->kind == SPAD_STATEMENT_BREAK &&
            (s->loop < 0 || (int64_t)b->kernel->loops.items[s->loop].statement <= b->block);
@@ -188,7 +188,7 @@ static int64_t bytes_needed_at(const spad_layout *layout, const spad_layout_buff
     return sum;
 }
 
-/* Buffers of which no two may share bytes by the order of the caller. */
+/* Buffers that are pairwise kept apart by the order of the caller. */
 typedef struct chosen_buffers {
     const spad_layout_buffer *items[CHOSEN_MAX];
     size_t count;
@@ -222,8 +222,8 @@ static int64_t load_at(const spad_layout *layout, const spad_layout_space *row,
     return sum;
 }
 
-/* The largest of these sums; of one slot, where agents run beside each other or there are many.
- * What the kernel has placed is in every layout. */
+/* The largest of these sums; the largest slot where agents run concurrently or there are too many
+ * slots. Pinned buffers are in every layout. */
 static int64_t certain_load(const spad_layout *layout, const spad_layout_space *row,
                             const spad__slot_life *barriers) {
     size_t count = row->buffer_count;

@@ -4,7 +4,7 @@
  * exceed 64 bits stay at the largest number.
  *
  * Registers are given to a warp in steps (CUDA programming guide, occupancy calculator: 256), so
- * those of a thread are rounded up to a multiple of step / threads of a warp.
+ * the registers of a thread are rounded up to a multiple of step / threads of a warp.
  */
 #include "layout/occupancy.h"
 
@@ -28,7 +28,7 @@ static void add_bytes(int64_t *sum, int64_t a, int64_t b) {
 
 /* ---- registers --------------------------------------------------------------------- */
 
-/* Does an operation of the agent use the storage of the tensor? */
+/* True if an operation of the agent uses the storage of the tensor. */
 static bool agent_uses(const spad_kernel *k, size_t agent, int64_t home) {
     for (size_t i = 0; i < k->statements.count; i++) {
         const spad_statement *s = &k->statements.items[i];

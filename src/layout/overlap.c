@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Compares the places of two tensors: the box around all slots of one with that of the other.
+ */
 #include "layout/overlap.h"
 
 #include "base/checked.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What has a place before the planner is asked about a space: tensors with `at` and `mod` by their
- * formulas, stack and heap tensors by a walk that runs their managers, mbarriers with `at`, and
- * what has the bytes that it has in the first instance of the space.
+ * Collects the pinned buffers of a space, which have a place before the planner is asked: tensors
+ * with `at` and `mod` by their formulas, stack and heap tensors by a walk that runs their managers,
+ * mbarriers with `at`, and replicas of buffers that were placed in the first instance of the space.
  *
  * A modulo tensor has as many places as its rings repeat after, whatever the number of
  * its tiles. A walk is cut at WALK_EVENTS; the whole region of each manager then counts
@@ -88,8 +88,8 @@ static spad_status add_placed_barriers(spad_layout *layout, size_t space, spad_e
 
 /* ---- mod --------------------------------------------------------------------------- */
 
-/* The indices of block dim `d` after which the places repeat; all if that is no small number, or
- * if there are fewer whatever the parameters are. */
+/* The number of indices of block dim `d` after which places repeat; the whole extent if that number
+ * is large, or if the extent is smaller for all parameter values. */
 static int64_t period(const spad_kernel *k, const spad_kernel_tensor *t, size_t d) {
     const spad_amounts *lists[] = {&t->par, &t->free, &t->banks};
     const int64_t extent = t->blocks.items[d].value;
@@ -170,7 +170,7 @@ static int compare_scoped(const void *left, const void *right) {
     return (a->rect.lane > b->rect.lane) - (a->rect.lane < b->rect.lane);
 }
 
-/* Sorts the buffers after `from`, numbers those of a tensor and drops what is there twice. */
+/* Sorts the buffers after `from`, drops duplicates, and numbers the buffers of each tensor. */
 static void drop_doubles(spad_layout *layout, size_t from) {
     spad_layout_buffer *items = layout->given.items;
     const size_t count = layout->given.count;
@@ -187,7 +187,7 @@ static void drop_doubles(spad_layout *layout, size_t from) {
 }
 
 /* The places of a tensor whose declaration has just run. Managers are in use for all of
- * the kernel: when they hold what is their own decision. */
+ * the kernel, since the managers decide when they hold a tensor. */
 static spad_status add_scoped(spad_layout *layout, size_t tensor, const spad_walk *walk,
                               spad_error *error) {
     const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
@@ -280,7 +280,7 @@ static spad_status add_like(spad_layout *layout, size_t tensor, spad_error *erro
     return status;
 }
 
-/* The mbarriers of this instance are where those of the first one are. */
+/* Puts the mbarriers of this instance where the first instance has them. */
 static spad_status add_block_barriers(spad_layout *layout, size_t space, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     const spad_space *row = &k->target->spaces[space];

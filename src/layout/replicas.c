@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensors that have the same bytes in several instances of a space (`like`): the planner places the
- * first of them, for all.
+ * Replicas: tensors that have the same bytes in several instances of a space (`like`). The planner
+ * places the first one, and the others follow it.
  *
- * Its slots are needed as long as one of them is; where their times differ no lower bound is
- * claimed.
+ * The slots of the first are live as long as those of any replica. That keeps more apart than each
+ * replica alone needs, so no lower bound is claimed where the live ranges differ.
  */
 #include "base/assert.h"
 #include "base/checked.h"
@@ -42,7 +42,7 @@ spad_status spad__layout_join_replicas(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-/* ---- what is claimed ----------------------------------------------------------------- */
+/* ---- claims --------------------------------------------------------------------------- */
 
 const spad__layout_space *spad__layout_first_instance(const spad_layout *layout, size_t space) {
     const spad_space *rules = &layout->kernel->target->spaces[space];
@@ -51,7 +51,7 @@ const spad__layout_space *spad__layout_first_instance(const spad_layout *layout,
     return NULL;
 }
 
-/* Has the planner placed a tensor that others, needed at other times, are like? */
+/* True if the planner placed a tensor with a replica of other live ranges. */
 static bool has_widened(const spad_layout *layout, const spad_layout_space *row) {
     if (!layout->widened) return false;
     for (size_t i = 0; i < row->planned_count; i++) {
@@ -101,7 +101,7 @@ static int64_t bound_of_first(const spad_layout *layout, const spad_layout_space
     return first != NULL ? first->row.bound - padding : 0;
 }
 
-void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
+void spad__layout_weaken_replicas(const spad_layout *layout, spad_layout_space *row) {
     const int64_t certain = spad__layout_certain_bytes(layout, row);
     if (row->height <= certain) return;
     if (has_widened(layout, row)) spad__layout_lower_bound(layout, row, certain);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long slots are needed, from the text alone. Time is the number of a statement.
+ * Computes the live range of each slot from the text alone. Time is the number of a statement.
  *
  * A touch is an access, an alloc or a free of a slot. It needs the slot
  *   - at its own statement;
@@ -97,7 +97,7 @@ static bool has_param(const spad_kernel *k, spad_expr expr) {
     return false;
 }
 
-/* Is the number of its iterations open? */
+/* True if its number of iterations depends on a parameter that may change. */
 static bool is_open(const spad_kernel *k, const spad_kernel_loop *loop) {
     return has_param(k, loop->begin.expr) || has_param(k, loop->end.expr);
 }
@@ -180,7 +180,7 @@ static outcome condition_outcome(const spad_kernel *k, const spad_statement *s) 
     return all > any ? all : any;
 }
 
-/* Is a statement in the half of an if that no value of a parameter leads to? */
+/* True if a statement is in a branch that no parameter value takes. */
 static bool is_skipped(const spad_kernel *k, size_t statement, size_t block) {
     const spad_statement *s = &k->statements.items[block];
     if (s->kind != SPAD_STATEMENT_IF || s->comparison_count == 0) return false;
@@ -212,7 +212,7 @@ static spad__slot_life widened(const spad_kernel *k, size_t statement, size_t ot
                              s->kind == SPAD_STATEMENT_FOR ? (int64_t)s->end : (int64_t)widest + 1};
 }
 
-/* Does control that has passed `statement` always reach `later`? */
+/* True if control that has passed `statement` always reaches `later`. */
 static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
     const int64_t block = k->statements.items[later].parent;
     if (block < 0) return true;
@@ -299,7 +299,7 @@ static void bound_index(const spad_kernel *k, const spad_kernel_tensor *tensor,
     }
 }
 
-/* Does a tile of a ring that an index names move when parameters change? */
+/* True if an index names another slot of its ring when parameters change. */
 static bool moves_in_ring(const spad_kernel *k, const spad_kernel_tensor *tensor,
                           const spad_kernel_tensor *home, const spad_expr *index) {
     for (size_t i = 0; home->ring.count > 0 && i < tensor->blocks.count; i++) {

@@ -81,7 +81,7 @@ static bool has_fixed_cursors(const spad_kernel *kernel) {
     return kernel->cursors.count > 0;
 }
 
-/* Are there so many slots that each tensor is one member? */
+/* True if the kernel has too many slots for a member each. */
 static bool has_many_slots(const spad_kernel *kernel, const size_t *marks) {
     int64_t sum = 0;
     for (size_t i = 0; i < kernel->tensors.count; i++) {
@@ -236,7 +236,7 @@ static bool are_two_shapes(const shape_map *m) {
            m->other->syncs == m->order->syncs;
 }
 
-/* Slots of one tensor, of which another shape has another number, say nothing of each other. */
+/* Slots of one tensor whose number differs between the shapes are not compared. */
 static bool shares_in_other(const shape_map *m, size_t owner, size_t a, size_t with, size_t b) {
     const spad__order_range one = in_other(m, owner, a);
     const spad__order_range two = in_other(m, with, b);
@@ -250,7 +250,7 @@ static bool are_used_in_other(const shape_map *m, size_t owner, size_t a, size_t
            spad__tensor_order_uses(m->other, in_other(m, with, b));
 }
 
-/* Takes away, or takes over, what two tensors or objects share. Returns the pairs that are gone. */
+/* Clears, or copies, the pairs of two tensors or objects. Returns the number that were cleared. */
 static size_t map_pairs(spad_tensor_order *order, const shape_map *m, size_t owner, size_t with,
                         bool over) {
     const size_t n = order->members;

@@ -21,7 +21,7 @@ bool spad__agent_elects(const spad_kernel *kernel, int64_t agent) {
     return false;
 }
 
-/* Is a `sync` a barrier of all threads of an agent? */
+/* True if a `sync` is a barrier of all threads of the agent. */
 static bool arrives_as_all(const spad__event *sync, int64_t threads) {
     return sync->amount == 1 || sync->amount >= threads;
 }
@@ -33,8 +33,8 @@ bool spad__is_barrier_of_agent(const spad_kernel *kernel, const spad__event *eve
            arrives_as_all(event, kernel->agents.items[event->agent].threads.value);
 }
 
-/* Where one thread of every warp arrives, it does so for its warp: that the lanes of a warp have
- * met before (`__syncwarp`) is not looked at. */
+/* One arrival per warp counts for all of its lanes. That the lanes have converged before
+ * (`__syncwarp`) is not checked. */
 static bool arrives_for_all(const spad_kernel *kernel, const spad__event *event, int64_t threads) {
     if (event->amount >= threads) return true;
     return event->amount > 1 && threads % event->amount == 0 &&

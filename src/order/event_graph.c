@@ -21,12 +21,12 @@ typedef struct touch {
     int32_t older; /* next in the list of its storage; -1: none */
 } touch;
 
-/* What an agent has given to a unit. Points, -1: none. */
+/* The work that an agent has issued to a unit. Points; -1: none. */
 typedef struct queue {
     int32_t last_start;
     int32_t last_done;
     int32_t last_queued;       /* that comes after all before it: a signal, arrival or drain */
-    int32_t blocker;           /* a queued wait or drain: what is issued later starts after it */
+    int32_t blocker;           /* a queued wait or drain: later work starts after it */
     int32_t queued_chain;      /* -1: not yet made */
     int32_t wait_chain;        /* of queued waits */
     int32_t start_chain;       /* FIFO: of starts; SERIAL: of all points */

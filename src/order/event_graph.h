@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The event graph: the points in time of a kernel of one shape, and their known predecessors.
+ * The event graph: the points in time of a kernel of one shape, and the edges known without running
+ * it.
  *
- * A statement is one point of its agent; `sync` is two, entry and return. An
- * operation on a unit is issued by its agent and has three points of its own: it
- * starts, has read, is done. A statement that is queued on a unit is issued too, and
- * happens at a point of its own. Program order, the order of units, commit groups,
- * drains, fork and join are edges, known beforehand. What goes through barriers,
- * counters and mbarriers are actions of points: the executor (executor.h) runs them once and finds
- * the phase of each, which happens-before (happens_before.h) turns into edges.
+ * A statement is one point of its agent; `sync` is two, entry and return. An operation on a unit is
+ * issued by its agent and has three points of its own: it starts, has read, is done. A statement
+ * queued on a unit has two, its issue and the point where it happens. Program order, the order of
+ * units, commit groups, drains, fork and join hold in every execution, so they are edges from the
+ * start. Barriers, counters and mbarriers order points only through the phase that each action
+ * belongs to: the executor (executor.h) runs the actions once to find the phases, and
+ * happens-before (happens_before.h) turns these into edges.
  *
- * A chain is a list of points that edges put in a total order: those of an agent,
- * what an agent queues on a unit, the operations of a serial unit.
+ * A chain is a list of points in a total order: the points of an agent, the statements that an
+ * agent queues on a unit, the operations of a serial unit. One run of the graph answers all queries
+ * about a chain (happens_before.h), so the fewer chains, the cheaper the queries.
+ *
+ * Invariants: an edge joins two different points, and the edges have no cycle; the points of a
+ * chain have the indices 1, 2, 3 ... in the order of its edges; the actions of a point are
+ * [first_action, first_action + action_count), in the order in which they take effect.
  */
 #ifndef SPAD_ORDER_EVENT_GRAPH_H
 #define SPAD_ORDER_EVENT_GRAPH_H
@@ -34,7 +40,7 @@ typedef struct spad__point {
     int32_t event;    /* -1: begin or end of an agent */
     int32_t chain;    /* -1: none */
     int32_t index;    /* in the chain, from 1 */
-    int32_t previous; /* of its agent, or queue: what waits is reached there; -1: none */
+    int32_t previous; /* the point before it of its agent or queue: a wait is reached there; -1 */
     int32_t first_action;
     int32_t action_count;
 } spad__point;
@@ -83,13 +89,14 @@ void spad__event_graph_free(spad__event_graph *graph);
 spad_status spad__event_graph_build_non_elected(spad__event_graph *graph,
                                                 const spad__events *events, spad_error *error);
 
-/* Lists of successors: those of point p are successors[first[p]] up to first[p + 1], in the order
- * of the edges; indegree counts the edges to a point. The tables are zero before; first has one
- * number more than there are points. O(points + edges). */
+/* Groups the edges by their begin: the successors of point p are successors[first[p]] up to
+ * successors[first[p + 1]], in the order of the edges; indegree counts the edges to a point. The
+ * tables must be zero, and `first` has one number more than there are points. O(points + edges). */
 void spad__edges_link(const spad__edge *edges, size_t count, size_t points, int32_t *first,
                       int32_t *successors, int32_t *indegree);
 
-/* Where the accesses of an event begin, and end: of those that read, or also write. */
+/* The points where the accesses of an event begin, and where they end: its reads, or with `writes`
+ * its writes as well. */
 int32_t spad__event_graph_first(const spad__event_graph *graph, int32_t event);
 int32_t spad__event_graph_last(const spad__event_graph *graph, int32_t event, bool writes);
 

@@ -158,7 +158,7 @@ static void fill_tile(const spad__events *events, const spad__run *run, int64_t 
     access->tile_rect = access->rect;
 }
 
-/* What an ALLOC or FREE event is about. */
+/* The slots of an ALLOC or FREE event. */
 static spad_status copy_tiles(spad__events *events, const spad__run *run, spad_error *error) {
     spad__event *event = &events->items.items[events->items.count - 1];
     const spad_kernel_tensor *tensor =
@@ -239,7 +239,7 @@ static spad_status walk_agents(spad__events *events, const spad__run *run, const
 
 /* ---- storages ---------------------------------------------------------------------- */
 
-/* An access and its storage: the space for what is placed, a slot of its own for what is not. */
+/* An access and its storage: the whole space for a placed tensor, else the slot itself. */
 typedef struct stored {
     int64_t home; /* space when placed: -1 - space */
     int64_t slot; /* 0 when placed */

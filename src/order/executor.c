@@ -59,7 +59,7 @@ static bool entered_before(const spad__executor *m, const spad__object_state *ob
 }
 
 /* An agent that has arrived may wait for the same phase with what it contributes then: the first
- * of two warpgroups that take turns lets itself in that way. */
+ * of two alternating warpgroups admits itself in that way. */
 static bool waits_there(const spad__executor *m, int32_t action) {
     const int32_t event = m->graph->points.items[m->graph->actions.items[action].point].event;
     const int32_t statement = m->graph->events->items.items[event].statement;
@@ -86,7 +86,7 @@ static bool add_sync_errors(spad__executor *m, unsigned outcome, int32_t number)
 
 /* ---- points ------------------------------------------------------------------------ */
 
-/* As sync.h has it; the phase that LEAVE waits for is that of the entry in front of it. */
+/* The change of sync.h; LEAVE waits for the phase of the entry in front of it. */
 static spad__sync_change change_of(const spad__action *action) {
     return (spad__sync_change){.kind = action->kind,
                                .flags = action->flags,

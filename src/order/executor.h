@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The executor: one run of a graph in which everything happens as soon as it can.
+ * The executor: runs an event graph once, each point as soon as it can happen.
  *
- * Its state is a count of missing predecessors per point and a few numbers per
- * object, in plain arrays. A point that is ready but whose object holds it back is
- * parked at the object and examined again when the object changes. Deterministic:
- * first ready, first done. O(points + edges), and every look at a parked point.
+ * Its state is a count of missing predecessors per point and a few numbers per object, in plain
+ * arrays. A point that is ready but held back by its object is parked there, and examined again
+ * when the object changes. Deterministic: first ready, first done. O(points + edges), plus each
+ * look at a parked point.
  *
- * The run is one execution, so what goes wrong in it can go wrong. That the phases it
- * finds are those of every execution is shown by happens-before (phases.c).
+ * The run is one possible execution, so every error in it is real. The converse needs a proof: that
+ * its phases are the phases of every execution is shown afterwards, with happens-before
+ * (check/phases.c).
+ *
+ * Invariants: a point is in the queue at most once, and only with no missing predecessor; a parked
+ * point is in the list of exactly one object; order[0 .. happened) is a total order that contains
+ * all edges between its points.
  */
 #ifndef SPAD_ORDER_EXECUTOR_H
 #define SPAD_ORDER_EXECUTOR_H

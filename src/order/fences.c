@@ -2,15 +2,15 @@
  *
  * Fences of a kernel by kind and agent, and the search for one between two points.
  *
- * A fence of one agent is between two points if it comes after the first in every execution, and
- * before the second. Of a list in the order of the agent, what comes after the first point is its
- * end, found by bisection, and the first fence of that end decides: O(log fences) questions for
- * each agent and kind.
+ * A fence is between two points if, in every execution, it comes after the first and before the
+ * second. The fences of one agent and kind are a list in a total order, so those after the first
+ * point are a suffix of the list, found by bisection. If any fence of the suffix precedes the
+ * second point, the first of the suffix does: O(log fences) queries for each agent and kind.
  *
- * What an agent arrives or signals on a unit, when the operations that it issued there are done
- * (tcgen05.commit), is a `before` fence of the kind that the unit needs [PTX ISA, tcgen05.commit].
- * These are in the order of the unit and not of the agent: a fence statement after such an arrival
- * may come before it, so that each list has fences of one sort, and bisection is right in it.
+ * An arrival or signal on a unit takes effect when the operations issued there are done, and is a
+ * `before` fence of the kind that the unit needs [PTX ISA, tcgen05.commit]. A fence statement that
+ * follows such an arrival in the program may happen before it. Mixed in one list the two would not
+ * be in a total order and bisection would be wrong, so each list holds fences of one sort.
  */
 #include "order/fences.h"
 
@@ -19,7 +19,7 @@
 #include "base/assert.h"
 #include "kernel/kernel.h"
 
-/* Spaces that are accessed by threads and through the async proxy; bits. */
+/* Spaces that both threads and the async proxy access; a bit each. */
 static uint64_t spaces_of_proxies(const spad_target *target) {
     uint64_t spaces = 0;
     for (size_t i = 0; i < target->fence_count; i++) {
@@ -32,7 +32,7 @@ static uint64_t spaces_of_proxies(const spad_target *target) {
     return spaces;
 }
 
-/* The fence that the operations of an event need; NULL: none. *number: of it. */
+/* The fence that the operations of an event need, and its number; NULL: none. */
 static const spad_fence_rule *fence_of_event(const spad__order *order, const spad__event *event,
                                              int64_t *number) {
     *number = event->unit >= 0
@@ -93,7 +93,7 @@ static bool is_listed(const spad__fences *f, const spad__fence_run *run) {
     return false;
 }
 
-/* Which fences are asked for. */
+/* Collects the fences that units of the kernel need. */
 static void list_needs(spad__fences *f) {
     const spad_kernel *kernel = f->order->events.kernel;
     f->proxy_spaces = spaces_of_proxies(kernel->target);
@@ -207,8 +207,8 @@ spad_status spad__fences_lack_proxy(spad__fences *f, const spad__fence_pair *pai
     return lacks(f, pair, &need, lacking, error);
 }
 
-/* Between an access and one of an operation that needs a fence of its agent; the main program
- * before the agents is all of them. */
+/* An operation needs a fence of its own agent after the access, or one of the main program: before
+ * the fork that program runs as all agents. */
 static spad_status lacks_issue_fence(spad__fences *f, const spad__fence_pair *pair, int64_t fence,
                                      spad__fence_need *need, bool *lacking, spad_error *error) {
     *need = (spad__fence_need){.fence = fence, .agent = 0};
@@ -218,8 +218,8 @@ static spad_status lacks_issue_fence(spad__fences *f, const spad__fence_pair *pa
     return lacks(f, pair, need, lacking, error);
 }
 
-/* Between accesses of two agents: each has its own. An operation that itself arrives or signals
- * when it is done has the first one. */
+/* Accesses of two agents need two fences: `before` by the first agent, `after` by the second. The
+ * arrival of an operation that signals its own end is the first of them. */
 static spad_status lacks_thread_fence(spad__fences *f, const spad__fence_pair *pair, int64_t fence,
                                       spad__fence_need *need, bool *lacking, spad_error *error) {
     const spad__event *a = fence_event(f, pair->first);
@@ -282,7 +282,7 @@ spad_status spad__report_unfenced(const spad__fences *f, int64_t fence, int32_t 
     return spad__order_find(o, &finding, number, -1, error);
 }
 
-/* Is there a fence of the main program before the agents? */
+/* True if the main program has the fence before it forks. */
 static bool begins_fenced(const spad__fences *f, int64_t fence) {
     const spad__events *events = &f->order->events;
     for (size_t i = 0; i < events->firsts.items[1]; i++) {

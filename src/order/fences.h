@@ -7,8 +7,9 @@
 
 #include "order/order.h"
 
-/* Fences of one kind by one agent: `points` from first to end, in its order. What it arrives on a
- * unit is a list of its own, in the order of the unit: it comes when the operations are done. */
+/* Fences of one kind by one agent: points[first .. end), in a total order, which the bisection of
+ * spad__fences_between relies on. Arrivals on a unit take effect when its operations are done, in
+ * the order of the unit and not of the agent, so they are a run of their own. */
 typedef struct spad__fence_run {
     int64_t fence; /* of the target; -1: a proxy fence for all memory */
     int64_t unit;  /* of arrivals; -1: fences that are statements */
@@ -26,7 +27,7 @@ typedef struct spad__fences {
     uint64_t needed;       /* fences of the target that a unit needs */
 } spad__fences;
 
-/* What is looked for: a proxy fence for one of the spaces, or a fence of the target. */
+/* The fence that a pair of accesses needs: a proxy fence for a space, or a fence of the target. */
 typedef struct spad__fence_need {
     int64_t fence; /* -1: a proxy fence */
     uint64_t spaces;
@@ -35,7 +36,7 @@ typedef struct spad__fence_need {
     bool init;     /* after the init of an mbarrier: one for that is enough */
 } spad__fence_need;
 
-/* Accesses to the same bytes, of which one comes before the other in every execution. */
+/* Two accesses to the same bytes that are ordered in every execution. */
 typedef struct spad__fence_pair {
     int32_t first; /* events */
     int32_t second;
@@ -49,14 +50,14 @@ typedef struct spad__fence_pair {
 spad_status spad__fences_list(spad__fences *fences, spad__order *order, spad_error *error);
 void spad__fences_free(spad__fences *fences);
 
-/* Does such a fence come after one point and before another, in every execution? */
+/* Sets *found if such a fence lies between two points in every execution. */
 spad_status spad__fences_between(spad__fences *fences, const spad__fence_need *need, int32_t from,
                                  int32_t to, bool *found, spad_error *error);
 
-/* Does an event access memory through the async proxy? */
+/* True if the event accesses memory through the async proxy. */
 bool spad__is_async(const spad__order *order, const spad__event *event);
 
-/* Is the first one generic and the second one async, with no proxy fence between? */
+/* Sets *lacking if the first access is generic, the second async, and no proxy fence is between. */
 spad_status spad__fences_lack_proxy(spad__fences *fences, const spad__fence_pair *pair,
                                     bool *lacking, spad_error *error);
 

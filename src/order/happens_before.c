@@ -71,7 +71,7 @@ static int compare_needs(const void *left, const void *right) {
     return (a->point > b->point) - (a->point < b->point);
 }
 
-/* By object, then in the order of the points, which is that of a chain. */
+/* By object, then by point, which is the order of a chain. */
 static int compare_gains(const void *left, const void *right) {
     const spad__gain *a = left;
     const spad__gain *b = right;
@@ -97,7 +97,7 @@ static bool list_counters(spad__happens_before *m) {
     return true;
 }
 
-/* A range of the sorted gains or needs: those of one object. */
+/* The rows of one object in the sorted gains and needs. */
 typedef struct counter_rows {
     size_t first_gain;
     size_t end_gain;

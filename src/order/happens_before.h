@@ -5,7 +5,7 @@
  * Built from an event graph and the phases that the executor found. Each phase of a barrier or
  * mbarrier becomes a point after all its contributions and before its waits. A counter whose
  * signals are ordered becomes edges, and so does a wait that needs every signal that can precede
- * it; other waits need an amount, from any sender.
+ * it. Any other wait for a counter is a need: an amount, from any senders (gains).
  *
  * Why one run answers a query: all conditions are monotone (a point that happens never disables
  * another), so every schedule ends in the same set of points. Hence "e before f in every execution"
@@ -14,7 +14,11 @@
  * Why one run answers a whole chain: hold back the first point of the chain until nothing else can
  * happen, release it, hold back the next, and so on. The clock of a point is the number of points
  * of the chain that happened before it, and each of them was necessary. O(points + edges) per
- * chain. A point on no chain is decided by the chain of what waits for it, or by a run of its own.
+ * chain. A point on no chain is decided by the chains of its successors, or by a run of its own.
+ *
+ * Invariants: edges join different points; needs are sorted by object and amount, so that a run
+ * satisfies them in that order; a need adds one to the indegree of its point; clocks[c][p] is only
+ * valid for the edges of the last spad__happens_before_link.
  *
  * `memory`: the order of memory instead of execution; `relaxed` statements carry none.
  */
@@ -26,12 +30,12 @@
 /* A wait for an amount that several chains add up to. */
 typedef struct spad__need {
     int64_t amount;
-    int64_t most; /* that there can be before it; known when its chain was run */
+    int64_t most; /* the largest sum that can precede it; known once its chain was run */
     int32_t point;
     int32_t object;
 } spad__need;
 
-/* What a point adds to an object that has such waits. */
+/* The amount that a point adds to an object with such waits. */
 typedef struct spad__gain {
     int64_t amount;
     int32_t point;
@@ -97,14 +101,14 @@ spad_status spad__happens_before_run(spad__happens_before *hb, int32_t chain, sp
 /* The point of a phase, from 1; -1: it never completes. */
 int32_t spad__happens_before_phase(const spad__happens_before *hb, int32_t object, int64_t phase);
 
-/* Does an agent wait for a point, so that it has not ended before it? PERHAPS: sums of signals
- * decide, and spad__ordered_before the ends of the agents is the answer. */
+/* Whether an agent waits for a point, so that the agent cannot have ended before it. PERHAPS: sums
+ * of signals decide; spad__ordered_before with the ends of the agents is the exact answer. */
 enum { SPAD__AWAITED_NEVER, SPAD__AWAITED_PERHAPS, SPAD__AWAITED_SURELY };
-/* One mark per point. `units`: what a unit waits for counts as well, and signals that
- * may be for a wait do. O(points + edges). */
+/* One mark per point. `units`: points that a unit waits for count as well, and so do signals that
+ * may satisfy a wait. O(points + edges). */
 void spad__happens_before_mark_awaited(spad__happens_before *hb, bool units, uint8_t *marks);
 
-/* Does `e` come before `f` in every execution? Also true for e == f. SPAD_ERR_HOST_MEMORY. */
+/* Sets *before if `e` precedes `f` in every execution, or e == f. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__ordered_before(spad__happens_before *hb, int32_t e, int32_t f, bool *before,
                                  spad_error *error);
 

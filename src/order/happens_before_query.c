@@ -89,8 +89,8 @@ void spad__happens_before_unlink(spad__happens_before *m) {
     m->frozen = -1;
 }
 
-/* Chains of the graph, then one for the phases of each object, then those of the other threads;
- * levels are on none. */
+/* Numbers the chains: of the graph, one per object for its phases, of the non-elected threads.
+ * Levels are on no chain. */
 static void link_chains(spad__happens_before *m) {
     const int32_t graph_points = (int32_t)m->graph->points.count;
     for (int32_t i = 0; i < m->points; i++) {
@@ -337,8 +337,10 @@ static bool has_short_way(spad__happens_before *m, int32_t e, int32_t f) {
     return false;
 }
 
-/* Whatever comes before f and after e proves it. Without needs the search finds all there
- * is; with them a run that holds e back has the last word. */
+/* Any point between e and f proves the order, so a search along the edges from e asks the chains of
+ * the points that it meets. Without needs every order is a path of edges, and the search is
+ * complete. A need is satisfied by sums and not by one edge, so with needs a run without e decides.
+ */
 spad_status spad__ordered_before(spad__happens_before *m, int32_t e, int32_t f, bool *before,
                                  spad_error *error) {
     bool chained = false;

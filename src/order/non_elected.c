@@ -42,7 +42,7 @@ static bool carries(const adder *a, const spad__event *event) {
     return !a->hb->memory || (event->flags & SPAD_SYNC_RELAXED) == 0;
 }
 
-/* What the first action of a point of the graph counts for; -1: a phase that never completes. */
+/* The phase point of the first action of a point; -1: a phase that never completes. */
 static int32_t phase_at(const adder *a, int32_t point) {
     const spad__point *p = &a->graph->points.items[point];
     if (p->action_count == 0) return -1;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a synchronisation object does: the only place that has the state of a barrier, counter or
- * mbarrier and its changes. The check runs them without time (order/executor.c), the simulator
- * with it (sim/sync.c); both keep what they need beside the state of an object, and what goes
- * wrong comes back as a value for them to report.
+ * The semantics of barriers, counters and mbarriers: the only place that knows their state and how
+ * actions change it. The check applies actions without time (order/executor.c), the simulator with
+ * it (sim/sync.c). Both keep their own queues of waiting actions, and report the errors that come
+ * back as values.
  *
  * An object is changed by one action at a time. An action that waits (LEAVE, WAIT, TAKE, PARITY)
  * is applied only when spad__sync_passes says so; the others always pass.
  *
  *   barrier   contributions add up to its count; then a phase is complete and the sum starts
- *             again at 0. What is too much for a phase is lost.
+ *             again at 0. Contributions beyond the count are lost.
  *   counter   a sum that signals raise and takes lower. A wait only compares.
  *   mbarrier  a phase is complete at the moment at which no arrival is missing and the expected
  *             bytes are those that were delivered, whichever action comes last. Bytes may be
@@ -21,7 +21,7 @@
  * Source: PTX ISA (bar, mbarrier: phase completion, transaction count, parity waits; cp.async
  * groups); counters are the semaphores of Neuron and the flags of Ascend.
  *
- * A queue of a unit is no object here: the check turns the orders that a unit allows into edges
+ * The queue of a unit is not an object: the check turns the orders that a unit allows into edges
  * (order/event_graph.c), and the simulator serves a queue one entry after another, which all of
  * them allow.
  */
@@ -56,16 +56,16 @@ typedef struct spad__sync_object {
     bool live;     /* mbarrier: initialised, and not invalidated */
 } spad__sync_object;
 
-/* What is done to an object. */
+/* An action on an object. */
 typedef struct spad__sync_change {
     spad__action_kind kind;
     unsigned flags; /* SPAD_SYNC_... */
     int64_t amount;
     int64_t expect; /* ARRIVE: bytes */
-    int64_t phase;  /* LEAVE: that of its entry; else set by spad__sync_apply */
+    int64_t phase;  /* LEAVE: phase of its entry; else set by spad__sync_apply */
 } spad__sync_change;
 
-/* What came of it: a set. */
+/* The outcome of an action: a set. */
 enum {
     SPAD__SYNC_RELEASES = 1 << 0,   /* waits at the object may pass now */
     SPAD__SYNC_OVERFLOWS = 1 << 1,  /* a sum beyond 64 bits, which stays at its limit */
@@ -81,18 +81,18 @@ enum {
 /* The object of a declaration, as it is before the kernel starts. */
 spad__sync_object spad__sync_initial(spad_sync_kind kind, int64_t count);
 
-/* Is it an action that may have to wait? */
+/* True for actions that may have to wait. */
 static inline bool spad__sync_waits(spad__action_kind kind) {
     return kind == SPAD__ACTION_LEAVE || kind == SPAD__ACTION_WAIT || kind == SPAD__ACTION_TAKE ||
            kind == SPAD__ACTION_PARITY;
 }
 
-/* Is it an action that may change the object? The other waits only compare. */
+/* True for actions that may change the object; other waits only compare. */
 static inline bool spad__sync_changes(spad__action_kind kind) {
     return kind == SPAD__ACTION_TAKE || !spad__sync_waits(kind);
 }
 
-/* Does the object let the action happen now? Asked again and again by the simulator: inline. */
+/* True if the action can happen now. Inline: the simulator asks in its inner loop. */
 static inline bool spad__sync_passes(const spad__sync_object *o, const spad__sync_change *c) {
     switch (c->kind) {
     case SPAD__ACTION_LEAVE: return o->phase >= c->phase;

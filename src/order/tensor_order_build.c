@@ -8,7 +8,7 @@
  * between, in the order of the run, belong to it. A use of a value is a statement that
  * accesses it: its first and its last execution. Value x is before y if the end of every use of x
  * is before the start of every use of y, in every execution. Two slots may share bytes if of
- * every two of their values one is before the other: in a loop they may take turns. "Before" asks
+ * every two of their values one is before the other: in a loop they may alternate. "Before" asks
  * for the fences too that accesses of the same bytes need (fences.c): bytes that threads have
  * written are no place for a tile of a copy unit unless a proxy fence comes between.
  *
@@ -83,7 +83,7 @@ typedef struct tensor_value {
     int64_t part;       /* of an mbarrier: its element */
     int32_t begin;      /* the access that it begins with */
     int32_t run;        /* of writes of the slot */
-    int32_t number;     /* among those of its owner, from 0 */
+    int32_t number;     /* of the values of its owner, from 0 */
     int32_t rank;       /* of its first access */
     int32_t whole;      /* the operation that writes all of it first; -1: none */
     int32_t newest_use; /* -1: it is not compared */
@@ -103,7 +103,7 @@ typedef struct orderer {
     int32_t *value_of;   /* per ranked access */
     uint64_t *conflicts; /* per mbarrier and member: see conflicts_of */
     ranked_access *accesses;
-    size_t of_tensors; /* values; those of mbarriers come after them */
+    size_t of_tensors; /* values of tensors; values of mbarriers follow */
     SPAD_ARRAY(tensor_value) values;
     SPAD_ARRAY(write_run) runs;
     SPAD_ARRAY(value_use) uses;
@@ -475,7 +475,7 @@ static int64_t parts_of(const orderer *o, int32_t member) {
     return o->kernel->syncs.items[sync_of_member(o, member)].elements;
 }
 
-/* Which parts of two members, of which the first is an mbarrier, may not share bytes; bits. */
+/* The parts of an mbarrier and another member that may not share bytes; bits. */
 static uint64_t *conflicts_of(const orderer *o, int32_t barrier, int32_t other) {
     return &o->conflicts[sync_of_member(o, barrier) * o->out->members + (size_t)other];
 }

@@ -233,7 +233,7 @@ spad_status spad__thread_maps_lack(const spad__thread_maps *maps, const spad__cl
 
 /* ---- mbarriers ---------------------------------------------------------------------- */
 
-/* What an agent did last with an mbarrier, by object; -1: nothing. */
+/* The last event of an agent on each mbarrier, by object; -1: none. */
 typedef struct mbarrier_uses {
     int32_t init;
     int32_t wait;

@@ -12,11 +12,11 @@
  *     lanes     each lane of the memory is accessed by one thread, whatever the tensor
  *     unknown   by some threads
  *
- * All threads of an agent run its statements in the same order, so what one of them has done before
- * a `sync` of all of them is over for each of them after it. That is the only way in which a thread
- * learns how far another one is, but for the end of an operation of one thread on a unit, where it
- * has no group, and for arrivals, which are of all threads unless they are elected: phases tell of
- * them to all that wait.
+ * All threads of an agent run its statements in the same order, so the accesses of any thread
+ * before a `sync` of all of them are over for every thread after it. A thread learns of the
+ * progress of another one in two other ways only: it waits for the end of an operation that one
+ * thread issued to a unit without a group, or for a phase whose arrivals come from all threads (all
+ * that are not elected).
  */
 #ifndef SPAD_ORDER_THREAD_MAPS_H
 #define SPAD_ORDER_THREAD_MAPS_H
@@ -51,8 +51,8 @@ typedef struct spad__thread_maps {
                                  of all threads of the agent; -1: none */
 } spad__thread_maps;
 
-/* Is a barrier of the agent needed between two accesses to the same bytes? MAYBE: it depends on
- * what the maps do not state. */
+/* Whether two accesses to the same bytes need a barrier of the agent between them. MAYBE: the maps
+ * do not decide it. */
 typedef enum spad__barrier_need {
     SPAD__BARRIER_NOT_NEEDED,
     SPAD__BARRIER_MAYBE_NEEDED,
@@ -65,8 +65,8 @@ spad_status spad__thread_maps_list(spad__thread_maps *maps, const spad__order *o
                                    spad_error *error);
 void spad__thread_maps_free(spad__thread_maps *maps, const spad__order *order);
 
-/* Accesses x and y of two events, ordered for one thread of their agent: what is missing between
- * them for the other threads? SPAD_ERR_HOST_MEMORY. */
+/* Two accesses that are ordered for one thread of their agent: *lack is the barrier that is missing
+ * for the other threads. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__thread_maps_lack(const spad__thread_maps *maps, const spad__clash *pair,
                                    spad__barrier_need *lack, spad_error *error);
 

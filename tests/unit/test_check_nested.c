@@ -114,6 +114,7 @@ static void no_proof(void **state) {
         /* a write off the chip in the inner loop, a third loop, a tensor in it */
         BLOCKS("0..T", "0..T - t", "simt far reads x[s] writes far[n]\n", "0..T - t", ""),
         BLOCKS("0..T", "0..T - t", "for u in 0..n { simt w writes x[s] }\n", "0..T - t", ""),
+        BLOCKS("0..T", "0..T - t", "for u in 0..T - n { simt w writes x[s] }\n", "0..T - t", ""),
         BLOCKS("0..T", "0..T - t", "tensor z : shared f32 (64)\nsimt w writes z\n", "0..T - t", ""),
     };
     for (size_t i = 0; i < some(sizeof texts / sizeof texts[0]); i++) {

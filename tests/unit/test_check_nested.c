@@ -174,6 +174,14 @@ static void no_proof_of_programs(void **state) {
     assert_answer(PROGRAM(ROUND("0..T", "0..t + 1", "")), SPAD_VERDICT_PROVED_ALL, "for all T");
 }
 
+static void the_parameter_that_grows_need_not_be_the_first(void **state) {
+    (void)state;
+    assert_answer(
+        "kernel k on trn2\nparam M = 2\nparam T = 4\ntensor x : sbuf f32 [M] (128, 8)\n" ROUND(
+            "0..T", "0..t + 1", ""),
+        SPAD_VERDICT_PROVED_ALL, "for all T; other values of M were not tried");
+}
+
 #define READ(extent, range, index)                                                     \
     "kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 (128, 8)\n"                    \
     "tensor g : hbm f32 [" extent "] (128, 8) input\nfor t in 0..T {\nfor n in " range \
@@ -385,8 +393,10 @@ static void unwaited_writes_of_one_agent_meet_late(void **state) {
     }
 }
 
-/* What never meets is proved, however its indices are written. */
-static void writes_that_never_meet_are_proved(void **state) {
+#define WAITED "commit g\nwait g pending 0\n"
+
+/* What never meets, or is ordered where it does, is proved however its indices are written. */
+static void writes_that_never_meet_or_are_ordered_are_proved(void **state) {
     (void)state;
     static const char *const proved[] = {
         UNWAITED("N", "N", STORE("i")),
@@ -397,6 +407,8 @@ static void writes_that_never_meet_are_proved(void **state) {
         UNWAITED("3, N", "3 { for t in 0..N", STORE("i, t") "}\n"),
         UNWAITED("3 * N", "3 { for t in 0..N", STORE("3 * t + i") "}\n"),
         UNWAITED("N + 1, 3", "N", STORE("i, i % 3")),
+        UNWAITED("N + 60", "N", STORE("i") WAITED STORE("i + 60") WAITED),
+        UNWAITED("70", "N", STORE("i % 70") WAITED),
     };
     for (size_t i = 0; i < sizeof proved / sizeof proved[0]; i++) {
         const answer a = ask(proved[i], NULL, 0, NULL);
@@ -416,10 +428,11 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
-        cmocka_unit_test(writes_that_never_meet_are_proved),
+        cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),
         cmocka_unit_test(breaks),
         cmocka_unit_test(indices_in_rounds),
         cmocka_unit_test(no_proof_of_programs),
+        cmocka_unit_test(the_parameter_that_grows_need_not_be_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -334,6 +334,21 @@ static void room_between_slots_is_for_others(void **state) {
     spad_kernel_destroy(k);
 }
 
+static void rings_with_room_between_their_slots_share_it(void **state) {
+    (void)state;
+    spad_kernel *k =
+        test_parse("kernel k on sm_90\n"
+                   "tensor x : shared u8 [3] (100) ring 2 align 128\n"
+                   "tensor y : shared u8 [3] (26) ring 2 align 4\n"
+                   "for i in 0..3 { simt w writes x[i], y[i]\nsimt r reads x[i], y[i] }\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->height, 254); /* x 0, y 100, x 128, y 228; whole rings take 282 */
+    assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
 static void banks_and_lanes_are_obeyed(void **state) {
     (void)state;
     spad_kernel *k =
@@ -814,6 +829,7 @@ int main(void) {
         cmocka_unit_test(rings_lie_together),
         cmocka_unit_test(rings_are_taken_apart_where_that_is_lower),
         cmocka_unit_test(room_between_slots_is_for_others),
+        cmocka_unit_test(rings_with_room_between_their_slots_share_it),
         cmocka_unit_test(banks_and_lanes_are_obeyed),
         cmocka_unit_test(barriers_take_shared_memory),
         cmocka_unit_test(fixed_places_are_obstacles),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The semantics of barriers, counters and mbarriers: the only place that knows their state and how
- * actions change it. The check applies actions without time (order/executor.c), the simulator with
- * it (sim/sync.c). Both keep their own queues of waiting actions, and report the errors that come
- * back as values.
+ * The semantics of synchronisation objects: the only place that knows the state of a barrier,
+ * counter or mbarrier, and how actions change it. The check applies actions without time
+ * (order/executor.c), the simulator with it (sim/sync.c). Both keep their own queues of waiting
+ * actions, and report the errors that come back as values.
  *
  * An object is changed by one action at a time. An action that waits (LEAVE, WAIT, TAKE, PARITY)
  * is applied only when spad__sync_passes says so; the others always pass.

@@ -92,7 +92,7 @@ static void say_parallel_part(spad_check *check, int64_t events) {
 }
 
 /* All passes and proofs, in the order of the findings that they may add. */
-static spad_status run_passes(spad__run *run, spad_error *error) {
+static spad_status check_and_prove(spad__run *run, spad_error *error) {
     const spad_kernel *kernel = run->kernel;
     spad_status status = spad__check_parallel(run, error);
     if (status == SPAD_OK) {
@@ -132,7 +132,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
     check->origin = spad__origin_of(kernel);
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
-    status = run_passes(&run, error);
+    status = check_and_prove(&run, error);
     if (status != SPAD_OK) {
         spad_check_destroy(check);
         return status;

@@ -31,9 +31,12 @@ static void next_block(const char **at, const char *prelude, char *block) {
 }
 
 /* The block with the diff that follows *at; freed by the caller. */
-static char *corrected(const char *block, const char *at) {
+static char *corrected(const char *block, const char *at, const char *name) {
     const char *fence = strstr(at, "```diff\n");
-    assert_non_null(fence);
+    const char *next = strstr(at, "\n### ");
+    const bool missing = fence == NULL || (next != NULL && next < fence);
+    if (missing) print_error("%s: no diff corrects the block\n", name);
+    assert_false(missing);
     const char *begin = fence + strlen("```diff\n");
     return test_apply_diff(block, begin, (size_t)(strstr(begin, "```") - begin));
 }
@@ -97,12 +100,14 @@ static void check_section(const char *at, const char *name, const char *prelude)
     if (finding == NULL) print_error("%s: the first block does not give it\n", name);
     assert_non_null(finding);
     if (quote[0] != '\0') {
+        if (strcmp(finding->message, quote) != 0)
+            print_error("%s: another message is quoted\n", name);
         assert_string_equal(finding->message, quote);
         assert_int_equal(others, 0);
     }
     spad_check_destroy(check);
 
-    char *right = corrected(block, at);
+    char *right = corrected(block, at, name);
     check = check_block(right);
     finding = find(check, name, &others);
     if (finding != NULL) print_error("%s: the corrected kernel gives it, too\n", name);

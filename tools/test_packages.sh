@@ -4,10 +4,19 @@
 #
 #     tools/test_packages.sh [--until SECONDS] [--prepare] [NAME...]
 #
-# NAME is triton, tilelang (their kernels; both compile without a GPU), executorch, tflite, tvm (the
-# planner inside them), or wheel (tools/test_wheel.sh); none: all. Each has an environment of its own
-# the packages of PyPI that tools/packages/NAME.txt lists, all of them with their versions, made once and
-# kept under ${SPAD_CACHE:-~/.cache/spad}/venv. Where one cannot be made, its tests are skipped with a message, and the exit status is 0; a test that fails gives 1.
+# NAME (none: all), and what is tested with it:
+#
+#     triton      kernels that it compiles, without a GPU
+#     tilelang    kernels that it lowers, without a GPU
+#     executorch  plans in its runtime, compared with eager; profiler traces; ONNX models
+#     tflite      plans in the real TFLM; models; readers
+#     tvm         our pass in its pipeline
+#     wheel       sdist, wheel and auditwheel, then all Python tests from a clean environment (tools/test_wheel.sh)
+#
+# Each has an environment of its own with the packages of PyPI that tools/packages/NAME.txt lists, all of them with their
+# versions, as `pip install --dry-run --report` resolves those at its top. It is made once and kept under
+# ${SPAD_CACHE:-~/.cache/spad}/venv, which may be deleted at any time. Where one cannot be made, its tests are skipped with
+# a message, and the exit status is 0; a test that fails gives 1.
 # The package spad is that of build/release, or the one in the folder SPAD_PACKAGE.
 #
 # --until: a time (date +%s) at which everything has ended; what is left then is skipped with a message.

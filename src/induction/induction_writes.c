@@ -17,12 +17,26 @@
  * first windows, with the reach of both added. If both change by the same rate r, they can only
  * meet in windows that are at most D / |r| apart: `out[i / 7, i % 7]` and `out[i / 7 + 60, i % 7]`
  * meet 60 windows of 7 iterations apart. All indices of a tile must meet, so one such pair of
- * indices bounds the whole.
+ * indices bounds how far apart two writes meet. The window after which all uneven indices return is
+ * added: `out[i, i % 70]` and `out[i, 69]` meet in the same iteration, but first in iteration 69.
  *
- * Without such a pair, places return: an index of rate 0 has all of its values in each window, as
- * `out[i % 70]` does. Pairs that are several windows apart are then ordered through the writes of
- * the same tile in the windows between them, so that one window is enough. If one index moves and
- * the other returns, they meet in the first D / |r| windows of the one that moves.
+ * The other indices say where such writes meet. If their rates differ by `rate`, and a window of
+ * the parameter itself moves them apart by `drift`, they meet in window (drift x windows + D) /
+ * rate. Without drift that is near the begin: `out[100 * i + 60, i]` and `out[101 * i, i]` meet in
+ * iteration 60 alone. With a drift of the rate it is near the end; with a drift that is larger, or
+ * the other way, there are no such windows when the parameter is large, and neither if only the
+ * drift is not 0: `out[i + N, i]` and `out[60, i]` have met when N is 60. Nothing is proved if it
+ * is anywhere between: `out[100 * i, i]` and `out[N - i, i]` meet whenever N can be divided by 101.
+ *
+ * An index with a drift bounds how far apart two writes meet if the drift is a multiple of r: they
+ * meet further and further apart then. `out[10 * i + N]` and `out[10 * i + 60]` meet in the same
+ * iteration with N = 60, although they are 6 iterations apart at most with small N.
+ *
+ * Without a pair that bounds it, places return: an index of rate 0 has all of its values in each
+ * window, as `out[i % 70]` does. Pairs that are several windows apart are then ordered through the
+ * writes of the same tile in the windows between them, so that one window is enough. If one index
+ * moves and the other returns, the rule above says in which windows of the one that moves they
+ * meet.
  *
  * Places that move at different rates meet in ever different pairs: `out[100 * i]` and
  * `out[101 * i + 1]` first at iterations 100 and 99. Nothing is proved for these.
@@ -231,20 +245,12 @@ static bool distance_of(const spad__induction *induction, const spad_kernel *ker
 }
 
 /* By how much the parameter grows in the windows that two indices may be apart. What moves by the
- * same amount in each iteration is that far apart at most; else a window is added, since they may
- * be at its begin and at its end. */
+ * same amount in each iteration is that far apart at most. */
 static int64_t growth_apart(int64_t distance, int64_t rate, int64_t window, bool linear) {
     int64_t growth;
     if (linear) return spad__scale_up(distance, window, rate, &growth) ? growth : never;
-    return spad__mul(distance / rate + 1, window, &growth) ? growth - 1 : never;
+    return spad__mul(distance / rate, window, &growth) ? growth : never;
 }
-
-/* When two writes meet: by how much the parameter grows until then. */
-typedef struct late_meeting {
-    int64_t bound;  /* by indices that move by the same rate; INT64_MAX: none */
-    int64_t others; /* by those of which one or none moves */
-    int64_t window; /* after which all places return that do not move evenly */
-} late_meeting;
 
 /* Both windows as one, with the rates of that. */
 static bool align_motions(motion *motions) {
@@ -259,41 +265,178 @@ static bool align_motions(motion *motions) {
     return true;
 }
 
+/* How two indices of one dimension move. */
+typedef struct index_pair {
+    bool known;
+    bool same; /* one index, which only the growing loop moves */
+    bool linear;
+    bool alike; /* by the same rate */
+    motion motions[2];
+    int64_t window;   /* of both, in the parameter */
+    int64_t distance; /* D */
+    int64_t drift;    /* by how much the parameter moves them apart in a window */
+    int64_t spread;   /* a divisor of what it moves them apart with the loops around; 0: nothing */
+} index_pair;
+
 /* How two indices move, in windows of both. False: unevenly. */
 static bool motions_of(const spad__induction *induction, const spad_kernel *kernel,
-                       const written_place *places, motion *motions, int64_t *window) {
+                       const written_place *places, index_pair *pair) {
+    motion *motions = pair->motions;
     return motion_of(induction, kernel, places[0], &motions[0]) &&
            motion_of(induction, kernel, places[1], &motions[1]) && align_motions(motions) &&
-           spad__mul(motions[0].steps, induction->step, window);
+           spad__mul(motions[0].steps, induction->step, &pair->window);
+}
+
+/* `drift` and `spread`. False: the parameter moves them unevenly. */
+static bool drift_of(const spad__induction *induction, const spad_kernel *kernel,
+                     const written_place *places, index_pair *pair) {
+    spad__affine apart = {.constant = 0};
+    int64_t steps = 0;
+    for (size_t i = 0; i < 2; i++) {
+        spad__affine shift;
+        if (places[i].index == 0) continue;
+        if (!spad__induction_affine(induction, kernel, places[i].index, true, -1, &shift)) {
+            int64_t reach;
+            return is_same_index(kernel, places[0].index, places[1].index) &&
+                   reach_of_loops(induction, kernel, places[i].statement, places[i].index, &reach);
+        }
+        for (size_t f = 0; f < shift.count; f++) {
+            if (shift.factors[f] == INT64_MIN) return false;
+            const int64_t factor = shift.factors[f] < 0 ? -shift.factors[f] : shift.factors[f];
+            steps = spad__gcd(steps, factor);
+        }
+        shift.count = 0;
+        if (!spad__affine_add(&apart, &shift, i == 0 ? -1 : 1)) return false;
+    }
+    return spad__mul(steps, pair->motions[0].steps, &pair->spread) &&
+           spad__mul(apart.constant, pair->motions[0].steps, &pair->drift) &&
+           pair->drift != INT64_MIN;
+}
+
+/* Does the parameter leave them where they are to each other? */
+static bool keeps_apart(const index_pair *pair) {
+    return pair->drift == 0 && pair->spread == 0;
+}
+
+static bool both_stay(const index_pair *pair) {
+    return spad__affine_is_zero(&pair->motions[0].rate) &&
+           spad__affine_is_zero(&pair->motions[1].rate);
+}
+
+static void measure_pair(const spad__induction *induction, const spad_kernel *kernel,
+                         const written_place *places, int64_t *begins, index_pair *pair) {
+    *pair = (index_pair){.known = false};
+    const spad_statement *s = spad_kernel_get_statement(kernel, places[0].statement);
+    pair->same = s->loop == induction->inside[places[0].statement] &&
+                 s->loop == spad_kernel_get_statement(kernel, places[1].statement)->loop &&
+                 is_same_index(kernel, places[0].index, places[1].index);
+    if (!motions_of(induction, kernel, places, pair) ||
+        !drift_of(induction, kernel, places, pair)) {
+        return;
+    }
+    pair->linear = pair->motions[0].linear && pair->motions[1].linear;
+    pair->alike = spad__affine_equal(&pair->motions[0].rate, &pair->motions[1].rate);
+    pair->known = (both_stay(pair) && keeps_apart(pair)) ||
+                  distance_of(induction, kernel, places, pair->motions, begins, &pair->distance);
+}
+
+static int64_t magnitude(int64_t value) {
+    return value < 0 ? -value : value;
 }
 
 /* |rate|, or as little as it can be. */
 static int64_t speed_of(const spad__affine *rate) {
     if (rate->count > 0 || rate->constant == INT64_MIN) return 1;
-    return rate->constant < 0 ? -rate->constant : rate->constant;
+    return magnitude(rate->constant);
 }
 
-static void add_indices(const spad__induction *induction, const spad_kernel *kernel,
-                        const written_place *places, int64_t *begins, late_meeting *meets) {
-    motion motions[2];
-    int64_t window, distance;
-    if (!motions_of(induction, kernel, places, motions, &window)) {
-        meets->others = never;
-        return;
+/* Does it bound how far apart two writes meet? What the parameter moves has to be a whole number of
+ * windows, so that no value of it is the only one at which they meet. */
+static bool bounds_pair(const index_pair *pair) {
+    const spad__affine *rate = &pair->motions[0].rate;
+    if (!pair->alike || both_stay(pair)) return false;
+    if (keeps_apart(pair)) return true;
+    const int64_t speed = speed_of(rate);
+    return rate->count == 0 && pair->drift % speed == 0 && pair->spread % speed == 0;
+}
+
+/* The least of the amounts that move two indices towards each other: at the begin, at the end, and
+ * with the parameter. 0: they meet anywhere. */
+static int64_t speed_of_drift(const index_pair *pair, int64_t rate) {
+    const int64_t drift = pair->drift;
+    int64_t past;
+    if (!spad__sub(drift, rate, &past) || past == INT64_MIN || rate == INT64_MIN) return 0;
+    const bool same_way = (rate < 0) == (drift < 0);
+    if (rate != 0 && drift != 0 && same_way && magnitude(drift) < magnitude(rate)) return 0;
+    int64_t speed = pair->spread > 0 ? 1 : INT64_MAX;
+    const int64_t speeds[] = {rate, drift, past};
+    for (size_t i = 0; i < 3; i++) {
+        if (speeds[i] != 0) speed = spad__min(speed, magnitude(speeds[i]));
     }
-    const bool linear = motions[0].linear && motions[1].linear;
-    if (!linear && !spad__lcm(meets->window, window, &meets->window)) meets->window = never;
-    const bool stays = spad__affine_is_zero(&motions[0].rate);
-    const bool other_stays = spad__affine_is_zero(&motions[1].rate);
-    if (stays && other_stays) return;
-    const bool alike = spad__affine_equal(&motions[0].rate, &motions[1].rate);
-    int64_t growth = never; /* also where they drift */
-    if ((alike || stays || other_stays) &&
-        distance_of(induction, kernel, places, motions, begins, &distance)) {
-        growth = growth_apart(distance, speed_of(&motions[stays ? 1 : 0].rate), window, linear);
+    return speed;
+}
+
+/* Two writes whose other indices keep them at most `apart` windows apart: until when these indices
+ * can meet, in the iterations or in the values of the parameter. */
+static int64_t growth_of_drift(const index_pair *pair, int64_t apart) {
+    const spad__affine *one = &pair->motions[0].rate;
+    const spad__affine *two = &pair->motions[1].rate;
+    int64_t rate = 0;
+    int64_t distance;
+    if (pair->alike && keeps_apart(pair)) return 0;
+    if (!pair->alike && (one->count > 0 || two->count > 0 || pair->spread > 0 ||
+                         !spad__sub(one->constant, two->constant, &rate))) {
+        return never;
     }
-    int64_t *most = alike ? &meets->bound : &meets->others;
-    *most = alike ? spad__min(*most, growth) : spad__max(*most, growth);
+    const int64_t speed = speed_of_drift(pair, rate);
+    if (speed == 0 || !spad__mul(spad__max(speed_of(one), speed_of(two)), apart, &distance) ||
+        !spad__add(distance, pair->distance, &distance)) {
+        return never;
+    }
+    return growth_apart(distance, speed, pair->window, pair->linear);
+}
+
+/* The dimension that bounds best how far apart they meet, and by how much; -1: none does. One that
+ * the parameter does not move comes first, since the others can rely on it. */
+static int64_t best_bound(const index_pair *pairs, size_t count, int64_t *growth) {
+    int64_t best = -1;
+    *growth = 0;
+    for (size_t d = 0; d < count; d++) {
+        if (!pairs[d].known || !bounds_pair(&pairs[d])) continue;
+        const int64_t more = growth_apart(pairs[d].distance, speed_of(&pairs[d].motions[0].rate),
+                                          pairs[d].window, pairs[d].linear);
+        const bool better = best < 0 || (keeps_apart(&pairs[d]) == keeps_apart(&pairs[best])
+                                             ? more < *growth
+                                             : keeps_apart(&pairs[d]));
+        if (!better) continue;
+        best = (int64_t)d;
+        *growth = more;
+    }
+    return best;
+}
+
+/* By how much the parameter grows until two writes have met. */
+static int64_t late_meeting(const index_pair *pairs, size_t count) {
+    int64_t apart, growth, all;
+    int64_t others = 0;
+    int64_t window = 1; /* after which all places return that do not move evenly */
+    const int64_t best = best_bound(pairs, count, &apart);
+    for (size_t d = 0; d < count; d++) {
+        const index_pair *pair = &pairs[d];
+        const bool keeps = best < 0 || keeps_apart(&pairs[best]);
+        if (!pair->known && pair->same && best >= 0 && keeps && apart == 0) continue;
+        if (!pair->known) return never;
+        if (!pair->linear && !spad__lcm(window, pair->window, &window)) return never;
+        if ((int64_t)d == best) continue;
+        const bool one_stays = spad__affine_is_zero(&pair->motions[0].rate) ||
+                               spad__affine_is_zero(&pair->motions[1].rate);
+        if (best < 0 && !one_stays) return never;
+        growth = growth_of_drift(pair, apart / pair->window + (apart > 0));
+        if (growth > 0 && !keeps) return never;
+        others = spad__max(others, growth);
+    }
+    if (!spad__add(apart, others, &all) || !spad__add(all, window - 1, &all)) return never;
+    return best < 0 ? spad__max(all, window) : all;
 }
 
 /* The operation with an access: at or after statement `from`. */
@@ -317,14 +460,14 @@ static void add_row(spad__induction *induction, const spad_kernel *kernel, size_
         if (!counts_as_write(induction, other, access->tensor)) continue;
         before = statement_of_access(kernel, i, before);
         if (i < row && spad__induction_never_same(kernel, access, other)) continue;
-        late_meeting meets = {.bound = INT64_MAX, .window = 1};
-        for (size_t d = 0; d < access->index_count && d < other->index_count; d++) {
-            const written_place places[] = {{statement, access->index[d]},
-                                            {before, other->index[d]}};
-            add_indices(induction, kernel, places, begins, &meets);
+        index_pair pairs[SPAD_RANK_MAX];
+        size_t count = 0;
+        for (; count < access->index_count && count < other->index_count; count++) {
+            const written_place places[] = {{statement, access->index[count]},
+                                            {before, other->index[count]}};
+            measure_pair(induction, kernel, places, begins, &pairs[count]);
         }
-        raise_least(induction,
-                    meets.bound < INT64_MAX ? meets.bound : spad__max(meets.others, meets.window));
+        raise_least(induction, late_meeting(pairs, count));
     }
 }
 

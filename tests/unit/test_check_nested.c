@@ -353,6 +353,55 @@ static void writes_that_drift(void **state) {
     }
 }
 
+/* Two agents that meet at a barrier in front of each iteration. */
+#define IN_STEP(extent, range, one, other, end)                                                \
+    "kernel k on sm_90\nparam N = 4\nbarrier both count 2\ntensor out : global f32 [" extent   \
+    "] (64)\nagent a { for i in 0.." range " {\nsync both\nsimt v writes out[" one "]\n} " end \
+    "}\nagent b { for i in 0.." range " {\nsync both\nsimt w writes out[" other "]\n} " end "}\n"
+
+/* The parameter moves indices apart, or one index says in which iterations another one meets: two
+ * agents in step write one tile with some values of N, or in some iterations only. */
+static void writes_that_meet_with_some_values_only(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {IN_STEP("11 * N + 60", "N", "10 * i + N", "10 * i + 60", ""), 60},
+        {IN_STEP("3 * N + 60", "N", "2 * i + N", "2 * i + 60", ""), 60},
+        {IN_STEP("2 * N + 60", "N", "i + N / 2", "i + 60", ""), 120},
+        {IN_STEP("12 * N + 60", "2 { for t in 0..N", "10 * t + i * N", "10 * t + 60", "}"), 60},
+        {IN_STEP("2 * N + 60, N", "N", "i + N, i", "60, i", ""), 31},
+        {IN_STEP("101 * N, N", "N", "100 * i + 60, i", "101 * i, i", ""), 61},
+        {IN_STEP("100 * N + 47, N", "N", "100 * i, i", "N + 47 - i, i", ""), 54},
+        {IN_STEP("3 * N + 32, N", "N", "3 * i + 32, i", "N + 1 + i, i", ""), 31},
+        {IN_STEP("N, 70", "N", "i, i % 70", "i, 69", ""), 70},
+        {IN_STEP("N, 61", "N", "i, min(i, 60)", "i, 60", ""), 61},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong - 1};
+        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+    static const char *const proved[] = {
+        IN_STEP("2 * N", "N", "i + N", "i", ""),
+        IN_STEP("3 * N + 61", "N", "i + 2 * N", "i + 61", ""),
+        IN_STEP("N, N + 1", "N", "i, N", "i, 0", ""),
+        IN_STEP("4 * N", "2 { for t in 0..N", "t + i * N", "t + i * N + 2 * N", "}"),
+        IN_STEP("N, 7", "N", "i, i % 7", "i, (i + 1) % 7", ""),
+    };
+    for (size_t i = 0; i < sizeof proved / sizeof proved[0]; i++) {
+        const answer a = ask(proved[i], NULL, 0, NULL);
+        if (a.verdict != SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+    }
+}
+
 /* One agent with stores whose end it does not wait for. */
 #define UNWAITED(extent, range, stores)                                      \
     "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup g\n" \
@@ -427,6 +476,7 @@ int main(void) {
         cmocka_unit_test(no_proof),
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
+        cmocka_unit_test(writes_that_meet_with_some_values_only),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),
         cmocka_unit_test(breaks),

@@ -747,6 +747,7 @@ static bool reserve(spad__induction *g, const spad_kernel *kernel, marks *tiles,
     g->kinds = new_rows(arena, tensors + 1, sizeof *g->kinds, &failed);
     g->left_out = new_rows(arena, tensors + 1, sizeof *g->left_out, &failed);
     g->relies = new_rows(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies, &failed);
+    g->late = new_rows(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->late, &failed);
     g->shift = new_rows(arena, loops, (g->dims + 1) * sizeof *g->shift, &failed);
     g->raise = new_rows(arena, loops, (syncs + 1) * sizeof *g->raise, &failed);
     g->carry = new_rows(arena, g->dims + 1, sizeof *g->carry, &failed);

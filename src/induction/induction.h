@@ -82,6 +82,8 @@ typedef struct spad__induction {
     uint8_t *kinds;  /* per tensor: SPAD_ACCESS_... of all accesses to it */
     bool *left_out;  /* per tensor: this is about other tensors, which share no bytes with it */
     bool *relies;    /* per parameter: the step and the shifts hold for its value only */
+    bool *late;      /* per parameter: `least` holds for its value only */
+    bool any_late;   /* for that of one other parameter or more */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */
     bool skipped;  /* statements that run with other values of other parameters only */

@@ -38,6 +38,9 @@
  * moves and the other returns, the rule above says in which windows of the one that moves they
  * meet.
  *
+ * D and the rates may hold for given values of other parameters only, as where these end the loops
+ * around a write. No claim is made for larger values of them then (`late`).
+ *
  * Places that move at different rates meet in ever different pairs: `out[100 * i]` and
  * `out[101 * i + 1]` first at iterations 100 and 99. Nothing is proved for these.
  */
@@ -123,6 +126,30 @@ static int64_t loop_factor(const spad__affine *affine, int64_t loop) {
     return 0;
 }
 
+/* How late writes meet holds for these values of the parameters of an expression only. */
+static void rely_on(const spad__induction *induction, const spad_kernel *kernel, spad_expr expr) {
+    const spad__moves late = {.kernel = kernel, .param = -1, .relies = induction->late};
+    spad__moves_rely(&late, expr);
+}
+
+/* The same for the ends of a loop, and of the loops that these are computed from. */
+static void rely_on_loop(const spad__induction *induction, const spad_kernel *kernel,
+                         int64_t number) {
+    for (; number >= 0; number = spad_kernel_get_loop(kernel, (size_t)number)->outer) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)number);
+        const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
+        bool nested = false;
+        for (size_t e = 0; e < 2; e++) {
+            const spad_expr_info info = spad_kernel_get_expr(kernel, ends[e]);
+            for (size_t i = 0; i < info.node_count; i++) {
+                nested = nested || info.nodes[i].op == SPAD_EXPR_VARIABLE;
+            }
+            rely_on(induction, kernel, ends[e]);
+        }
+        if (!nested) return;
+    }
+}
+
 /* How far one loop that does not grow moves an index. With the part of the parameter, as in
  * t * N + i, only its part of a step counts: the rest grows with N. False: not evenly. */
 static bool reach_of_loop(const spad__induction *induction, const spad_kernel *kernel,
@@ -137,11 +164,14 @@ static bool reach_of_loop(const spad__induction *induction, const spad_kernel *k
         return false;
     }
     const int64_t with_param = loop_factor(&shift, number);
-    return spad__mul(with_param, steps, &moved) && spad__sub(step.constant, moved, &still) &&
-           still != INT64_MIN && with_param != INT64_MIN &&
-           spad__add(still < 0 ? -still : still, with_param < 0 ? -with_param : with_param,
-                     &most) &&
-           spad__mul(most, spad__max(loop->end.value - loop->begin.value - 1, 0), reach);
+    if (!spad__mul(with_param, steps, &moved) || !spad__sub(step.constant, moved, &still) ||
+        still == INT64_MIN || with_param == INT64_MIN ||
+        !spad__add(still < 0 ? -still : still, with_param < 0 ? -with_param : with_param, &most) ||
+        !spad__mul(most, spad__max(loop->end.value - loop->begin.value - 1, 0), reach)) {
+        return false;
+    }
+    if (most > 0) rely_on_loop(induction, kernel, number);
+    return true;
 }
 
 /* How far the loops around a statement move an index, without the growing one. */
@@ -326,9 +356,10 @@ static bool both_stay(const index_pair *pair) {
 static void measure_pair(const spad__induction *induction, const spad_kernel *kernel,
                          const written_place *places, int64_t *begins, index_pair *pair) {
     *pair = (index_pair){.known = false};
-    const spad_statement *s = spad_kernel_get_statement(kernel, places[0].statement);
-    pair->same = s->loop == induction->inside[places[0].statement] &&
-                 s->loop == spad_kernel_get_statement(kernel, places[1].statement)->loop &&
+    const int64_t loop = spad_kernel_get_statement(kernel, places[0].statement)->loop;
+    pair->same = loop == induction->inside[places[0].statement] &&
+                 loop == spad_kernel_get_statement(kernel, places[1].statement)->loop &&
+                 (loop < 0 || spad_kernel_get_loop(kernel, (size_t)loop)->outer < 0) &&
                  is_same_index(kernel, places[0].index, places[1].index);
     if (!motions_of(induction, kernel, places, pair) ||
         !drift_of(induction, kernel, places, pair)) {
@@ -336,8 +367,12 @@ static void measure_pair(const spad__induction *induction, const spad_kernel *ke
     }
     pair->linear = pair->motions[0].linear && pair->motions[1].linear;
     pair->alike = spad__affine_equal(&pair->motions[0].rate, &pair->motions[1].rate);
-    pair->known = (both_stay(pair) && keeps_apart(pair)) ||
-                  distance_of(induction, kernel, places, pair->motions, begins, &pair->distance);
+    pair->known = both_stay(pair) && keeps_apart(pair);
+    if (pair->known) return;
+    pair->known = distance_of(induction, kernel, places, pair->motions, begins, &pair->distance);
+    if (pair->distance == 0 && is_same_index(kernel, places[0].index, places[1].index)) return;
+    rely_on(induction, kernel, places[0].index);
+    rely_on(induction, kernel, places[1].index);
 }
 
 static int64_t magnitude(int64_t value) {
@@ -471,6 +506,15 @@ static void add_row(spad__induction *induction, const spad_kernel *kernel, size_
     }
 }
 
+/* What holds for some values of other parameters only: they do not grow with this one. */
+static void rely_on_late(spad__induction *induction, const spad_kernel *kernel) {
+    for (size_t i = spad_kernel_param_count(kernel); i-- > 0;) {
+        if (!induction->late[i]) continue;
+        rely_on(induction, kernel, spad_kernel_get_param(kernel, i)->preset.expr);
+        if (i != induction->param) induction->relies[i] = induction->any_late = true;
+    }
+}
+
 void spad__induction_find_write_collisions(spad__induction *induction, const spad_kernel *kernel,
                                            int64_t *begins) {
     if (spad_kernel_is_implicit(kernel)) return;
@@ -489,4 +533,5 @@ void spad__induction_find_write_collisions(spad__induction *induction, const spa
                 add_row(induction, kernel, s, a, begins);
         }
     }
+    rely_on_late(induction, kernel);
 }

@@ -145,7 +145,8 @@ spad_status spad__trips_join(spad__prover *p, bool *joint, spad_error *error) {
     bool fine = depends(p);
     for (size_t i = 0; i < p->count; i++) {
         steps[i] = p->trips[i].induction.step;
-        fine = fine && !p->trips[i].induction.meets && steps[i] <= JOINT_STEP_MAX;
+        fine = fine && !p->trips[i].induction.meets && !p->trips[i].induction.any_late &&
+               steps[i] <= JOINT_STEP_MAX;
     }
     *joint = false;
     if (!fine) return SPAD_OK;

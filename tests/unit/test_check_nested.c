@@ -402,6 +402,22 @@ static void writes_that_meet_with_some_values_only(void **state) {
     }
 }
 
+/* Which iterations of one loop meet those of another depends on how many that has. */
+static void writes_in_loops_of_two_parameters(void **state) {
+    (void)state;
+    static const char text[] = "kernel k on sm_90\nparam N = 6\nparam M = 4\n"
+                               "tensor out : global f32 [N + 2 * M + 6, M + 43] (64)\n"
+                               "agent a { for i in 0..M { simt v writes out[2 * i + 5, i] } }\n"
+                               "agent b { for i in 0..N { simt w writes out[i, 42] } }\n";
+    const spad_check_options alone = {.one_shape = true};
+    const spad_define wrong[] = {{"N", 90}, {"M", 43}};
+    const spad_define right[] = {{"N", 89}, {"M", 43}};
+    const answer a = ask(text, NULL, 0, NULL);
+    assert_null(strstr(a.reason, "for all N, M"));
+    assert_int_equal(ask(text, wrong, 2, &alone).verdict, SPAD_VERDICT_WRONG);
+    assert_int_equal(ask(text, right, 2, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+}
+
 /* One agent with stores whose end it does not wait for. */
 #define UNWAITED(extent, range, stores)                                      \
     "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup g\n" \
@@ -429,6 +445,9 @@ static void unwaited_writes_of_one_agent_meet_late(void **state) {
         {UNWAITED("N + 60", "N", STORE("i") "for j in 0..2 {\n" STORE("i + 30 * j + 30") "}\n"),
          31},
         {UNWAITED("N + 60", "N / 4", STORE("i") STORE("i + 60")), 244},
+        {UNWAITED("20, N + 1", "3 { for t in 0..N",
+                  STORE("(-2 * t + t + i * N + 3) % 20, t") "}\n"),
+         10},
     };
     const spad_check_options alone = {.one_shape = true};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -477,6 +496,7 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(writes_that_meet_with_some_values_only),
+        cmocka_unit_test(writes_in_loops_of_two_parameters),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),
         cmocka_unit_test(breaks),

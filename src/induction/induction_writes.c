@@ -318,8 +318,8 @@ static bool motions_of(const spad__induction *induction, const spad_kernel *kern
 }
 
 /* `drift` and `spread`. False: the parameter moves them unevenly. */
-static bool drift_of(const spad__induction *induction, const spad_kernel *kernel,
-                     const written_place *places, index_pair *pair) {
+static bool find_pair_drift(const spad__induction *induction, const spad_kernel *kernel,
+                            const written_place *places, index_pair *pair) {
     spad__affine apart = {.constant = 0};
     int64_t steps = 0;
     for (size_t i = 0; i < 2; i++) {
@@ -344,7 +344,7 @@ static bool drift_of(const spad__induction *induction, const spad_kernel *kernel
 }
 
 /* Does the parameter leave them where they are to each other? */
-static bool keeps_apart(const index_pair *pair) {
+static bool param_keeps_pair(const index_pair *pair) {
     return pair->drift == 0 && pair->spread == 0;
 }
 
@@ -362,12 +362,12 @@ static void measure_pair(const spad__induction *induction, const spad_kernel *ke
                  (loop < 0 || spad_kernel_get_loop(kernel, (size_t)loop)->outer < 0) &&
                  is_same_index(kernel, places[0].index, places[1].index);
     if (!motions_of(induction, kernel, places, pair) ||
-        !drift_of(induction, kernel, places, pair)) {
+        !find_pair_drift(induction, kernel, places, pair)) {
         return;
     }
     pair->linear = pair->motions[0].linear && pair->motions[1].linear;
     pair->alike = spad__affine_equal(&pair->motions[0].rate, &pair->motions[1].rate);
-    pair->known = both_stay(pair) && keeps_apart(pair);
+    pair->known = both_stay(pair) && param_keeps_pair(pair);
     if (pair->known) return;
     pair->known = distance_of(induction, kernel, places, pair->motions, begins, &pair->distance);
     if (pair->distance == 0 && is_same_index(kernel, places[0].index, places[1].index)) return;
@@ -390,7 +390,7 @@ static int64_t speed_of(const spad__affine *rate) {
 static bool bounds_pair(const index_pair *pair) {
     const spad__affine *rate = &pair->motions[0].rate;
     if (!pair->alike || both_stay(pair)) return false;
-    if (keeps_apart(pair)) return true;
+    if (param_keeps_pair(pair)) return true;
     const int64_t speed = speed_of(rate);
     return rate->count == 0 && pair->drift % speed == 0 && pair->spread % speed == 0;
 }
@@ -418,7 +418,7 @@ static int64_t growth_of_drift(const index_pair *pair, int64_t apart) {
     const spad__affine *two = &pair->motions[1].rate;
     int64_t rate = 0;
     int64_t distance;
-    if (pair->alike && keeps_apart(pair)) return 0;
+    if (pair->alike && param_keeps_pair(pair)) return 0;
     if (!pair->alike && (one->count > 0 || two->count > 0 || pair->spread > 0 ||
                          !spad__sub(one->constant, two->constant, &rate))) {
         return never;
@@ -440,9 +440,10 @@ static int64_t best_bound(const index_pair *pairs, size_t count, int64_t *growth
         if (!pairs[d].known || !bounds_pair(&pairs[d])) continue;
         const int64_t more = growth_apart(pairs[d].distance, speed_of(&pairs[d].motions[0].rate),
                                           pairs[d].window, pairs[d].linear);
-        const bool better = best < 0 || (keeps_apart(&pairs[d]) == keeps_apart(&pairs[best])
-                                             ? more < *growth
-                                             : keeps_apart(&pairs[d]));
+        const bool better =
+            best < 0 || (param_keeps_pair(&pairs[d]) == param_keeps_pair(&pairs[best])
+                             ? more < *growth
+                             : param_keeps_pair(&pairs[d]));
         if (!better) continue;
         best = (int64_t)d;
         *growth = more;
@@ -458,7 +459,7 @@ static int64_t late_meeting(const index_pair *pairs, size_t count) {
     const int64_t best = best_bound(pairs, count, &apart);
     for (size_t d = 0; d < count; d++) {
         const index_pair *pair = &pairs[d];
-        const bool keeps = best < 0 || keeps_apart(&pairs[best]);
+        const bool keeps = best < 0 || param_keeps_pair(&pairs[best]);
         if (!pair->known && pair->same && best >= 0 && keeps && apart == 0) continue;
         if (!pair->known) return never;
         if (!pair->linear && !spad__lcm(window, pair->window, &window)) return never;

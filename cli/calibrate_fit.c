@@ -203,7 +203,7 @@ bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char 
 
 /* ---- tiles -------------------------------------------------------------------------- */
 
-/* What a stage takes beyond its bytes at `rate`, one at a time: the mean over the sizes. */
+/* The time of a stage beyond its bytes at `rate`, one at a time: the mean over the sizes. */
 static double mean_latency(const copy_point *points, size_t count, double rate) {
     double sum = 0;
     size_t used = 0;
@@ -223,7 +223,7 @@ bool cli_fit_tiles(cli_tile_law *out, const cli_figures *figures, double rate) {
     const double both = mean_latency(memory, fresh, rate);
     *out = (cli_tile_law){.hit = mean_latency(cache, cached, rate)};
     out->miss = 2 * both - out->hit;
-    for (size_t i = 0; i < cached; i++) { /* half of a stage is merged with that of a neighbour */
+    for (size_t i = 0; i < cached; i++) { /* half of a stage is merged with a neighbour's */
         out->share = fmax(out->share, 0.75 * cache[i].bytes / cache[i].period);
     }
     return out->hit > 0 && out->miss > out->hit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the commands of spad share: exit codes, options, input, messages.
+ * Shared by the commands of spad: exit codes, options, input, messages.
  * Results go to stdout, messages to stderr. Only the public headers are used.
  */
 #ifndef SPAD_CLI_H
@@ -179,7 +179,7 @@ typedef struct cli_launch_words {
     int64_t timeout_ns; /* of the execution; 0: its own default */
 } cli_launch_words;
 
-/* What the command line says about a kernel. */
+/* The options of the command line about a kernel. */
 typedef struct cli_kernel_words {
     cli_launch_words launch;
     cli_words defines; /* N=64 */
@@ -274,7 +274,7 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
 
 /* --fix: lists the changes that keep the proof of a kernel, and writes the kernel with them to a
- * file (NULL: none; "-": stdout, and the list to stderr). CLI_FINDINGS: there is no proof to keep.
+ * file (NULL: none; "-": stdout, and the list to stderr). CLI_FINDINGS: no proof to keep.
  */
 cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
                  bool json);
@@ -306,7 +306,7 @@ bool cli_is_model(const char *path, const cli_text *text);
 
 /* ---- places ------------------------------------------------------------------------ */
 
-/* What the command line says about a file that is to be placed. */
+/* The options of the command line about a file to place. */
 typedef struct cli_plan_words {
     cli_kernel_words kernel;
     const char *capacity;
@@ -356,7 +356,7 @@ typedef spad_status cli_row_reader(void *into, const cli_text *text, const char 
 /* Reads rows, or shows what is wrong with each of them, and how a column `end` was taken. */
 cli_exit cli_read_rows(cli_row_reader *read, void *into, const cli_text *text, const char *path,
                        const cli_plan_words *words);
-/* Reads and places. That it does not fit is no failure: see `fits`. */
+/* Reads and places. Not fitting is not a failure: see `fits`. */
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);
 

@@ -102,7 +102,7 @@ static void send_error(const cli_json *id, int code, const char *message) {
     send(&out);
 }
 
-/* The length in the header of the next message; false: there is no other message. */
+/* The length in the header of the next message; false: no message is left. */
 static bool read_header(size_t *length) {
     char line[HEADER_MAX];
     bool any = false;

@@ -97,7 +97,7 @@ static void print_row(FILE *out, const char *name, const spad_replay *r, footpri
     }
 }
 
-/* What is odd about the log, the same for every memory. */
+/* Oddities of the log, the same for every memory. */
 static void print_anomalies(const spad_replay *r) {
     if (r->unknown_frees > 0)
         printf("%" PRId64 " %s of unknown pointers: ignored\n", r->unknown_frees,

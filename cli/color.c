@@ -102,7 +102,7 @@ static void put_line(FILE *out, const char *line) {
 
 enum { LINE_ROOM = 4096 };
 
-/* What a line has so far, for stdout and for stderr. A line that is longer goes out in pieces. */
+/* The start of an unfinished line, for stdout and for stderr. A longer line goes out in pieces. */
 static struct open_line {
     FILE *out;
     char text[LINE_ROOM];

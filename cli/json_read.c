@@ -50,7 +50,7 @@ static bool read_unit(reader *r, uint32_t *out) {
     return true;
 }
 
-/* A character as UTF-8; one that is no character, such as half of a pair, becomes U+FFFD. */
+/* A character as UTF-8; an invalid one, such as half of a pair, becomes U+FFFD. */
 static char *put_character(char *out, uint32_t c) {
     if (c == 0 || (c >= 0xd800 && c < 0xe000)) c = 0xfffd;
     if (c < 0x80) {

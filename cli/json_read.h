@@ -19,7 +19,7 @@ typedef enum cli_json_kind {
     CLI_JSON_OBJECT
 } cli_json_kind;
 
-/* A value; those of a list or an object follow each other by `next`. */
+/* A value; the values of a list or an object are linked by `next`. */
 typedef struct cli_json {
     cli_json_kind kind;
     const char *key;  /* in an object; NULL elsewhere */
@@ -36,11 +36,11 @@ enum { CLI_JSON_DEPTH = 64 };
 cli_json *cli_json_read(char *text, size_t length);
 void cli_json_free(cli_json *value);
 
-/* A member of an object; NULL: there is none, or `object` is NULL or another kind. */
+/* A member of an object; NULL: no such member, or `object` is NULL or another kind. */
 const cli_json *cli_json_get(const cli_json *object, const char *key);
-/* The text of a member that is a string; NULL: there is none. */
+/* The text of a member that is a string; NULL: no such member. */
 const char *cli_json_text(const cli_json *object, const char *key);
-/* A member that is a number; `otherwise` if there is none. */
+/* A member that is a number; `otherwise` without one. */
 int64_t cli_json_number(const cli_json *object, const char *key, int64_t otherwise);
 
 #endif

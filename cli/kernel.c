@@ -64,7 +64,7 @@ bool cli_is_kernel(const char *path, const cli_text *text) {
     return text->length - at > 7 && memcmp(text->bytes + at, "kernel ", 7) == 0;
 }
 
-/* What is known beside the kernel that was read from a Triton kernel. */
+/* Tells what the reader of TTGIR learned beyond the kernel. */
 static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
     if (info->assumed[0] != '\0') {
         cli_message("%s: sizes that were not given with -D: %s", path, info->assumed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a language server says about a kernel: faults and findings, what is under the cursor, where
- * it is declared, what could be written. cmd_lsp.c has the protocol around it.
+ * The answers of the language server about a kernel: faults and findings, what is under the cursor,
+ * where it is declared, what could be written. cmd_lsp.c has the protocol around it.
  */
 #ifndef SPAD_CLI_LSP_H
 #define SPAD_CLI_LSP_H
@@ -17,7 +17,7 @@ typedef struct lsp_text {
 } lsp_text;
 
 void lsp_put(lsp_text *out, const char *format, ...) CLI_PRINTF(2);
-/* A string of JSON, with its quotes. What is not UTF-8 becomes '?'. */
+/* A string of JSON, with its quotes. Invalid UTF-8 becomes '?'. */
 void lsp_put_string(lsp_text *out, const char *text);
 
 /* A position as the protocol counts: lines from 0, columns in units of UTF-16 from 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a language server says about a kernel. See lsp.h.
+ * The answers of the language server about a kernel. See lsp.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static bool is_in_word(const char *line, const char *at) {
 
 enum { WORD_ROOM = 128 };
 
-/* The word at a position; false: there is none. */
+/* The word at a position; false: no word. */
 static bool find_word(char word[WORD_ROOM], const lsp_document *document, lsp_position at) {
     if (at.line < 0 || at.line == INT64_MAX || at.column < 0) return false;
     const char *line = line_start(document, at.line + 1);

@@ -99,7 +99,7 @@ cli_exit cli_read_module(cli_text *text, char **module, const spad_ptx_launch_fi
     return cli_read(text, *module, cli_limit_of(*module));
 }
 
-/* The launch file of the command line, or the input itself; then the text is that of its module. */
+/* The launch file of the command line, or the input itself; then the text is its module's. */
 static cli_exit take_launch_file(cli_kernel *out, const cli_launch_words *words,
                                  spad_diagnostics *faults, bool json) {
     cli_text text;

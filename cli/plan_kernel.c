@@ -34,7 +34,7 @@ static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *wor
     return cli_draw_analysis(&words->pictures, analysis);
 }
 
-/* Why there is no layout. A page shows what a scoped manager holds when it refuses a tensor. */
+/* Why a layout is missing. A page shows what a scoped manager holds when it refuses a tensor. */
 static cli_exit show_fault(const spad_analysis *analysis, const cli_kernel *input,
                            const plan_kernel_words *words) {
     const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);

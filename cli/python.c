@@ -11,7 +11,7 @@
 
 #include "cli.h"
 
-enum { FIXED = 4 }; /* the words before those of the user */
+enum { FIXED = 4 }; /* the words before the user's */
 
 /* As 'python3 -m spad', without the current folder in sys.path, and with a message for people where
  * the package is missing. The gaps are for the mark of keep_folder_out() and for what needs it. */

@@ -62,7 +62,7 @@ static const struct opening {
     {"from ", 5, python},         {"{", 1, json},
 };
 
-/* The most of a first line; a zero byte in it is no slip in a text. */
+/* The most of a first line; a zero byte in it means that the file is not a text. */
 enum { LOOKED_AT = 4096 };
 
 /* As json.dump writes them: reports and results of spad begin with other names. */

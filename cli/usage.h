@@ -28,11 +28,11 @@ typedef struct cli_usage_option {
     cli_piece value; /* "OUT.csv" */
 } cli_usage_option;
 
-/* The next line of a text, without its end. False: there is none. */
+/* The next line of a text, without its end. False: no line is left. */
 bool cli_usage_line(const char **text, cli_piece *line);
 /* Is a line the first of a row? *text is what follows that line, and is moved past the row. */
 bool cli_usage_row_at(cli_piece line, const char **text, cli_usage_row *row);
-/* The next option of a row; *options is what is left of them. False: there is none. */
+/* The next option of a row; *options is the rest. False: no option is left. */
 bool cli_usage_next(cli_piece *options, cli_usage_option *option);
 
 #endif

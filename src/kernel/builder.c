@@ -45,7 +45,7 @@ static bool keep_defines(spad__kernel_builder *builder, const spad_kernel_option
            keep_given(builder->kernel, builder->rings.items, options->rings, options->ring_count);
 }
 
-/* The main program, and expression number 0, which is no expression. */
+/* The main program, and expression number 0, which stands for none. */
 static bool add_first_rows(spad_kernel *kernel) {
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1) ||
         !spad__array_reserve(&kernel->host, &kernel->exprs, 1)) {

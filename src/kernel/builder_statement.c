@@ -422,7 +422,7 @@ spad_status spad__kernel_builder_work(spad__kernel_builder *builder, spad_work w
 
 /* ---- the other statements ---------------------------------------------------------- */
 
-/* What the statements on sync objects look like. */
+/* The forms of statements on sync objects. */
 typedef struct form {
     spad_sync_kind kind;
     spad_sync_kind other; /* a second kind that is also fine */

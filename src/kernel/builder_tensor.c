@@ -2,7 +2,7 @@
  *
  * Tensors of a kernel: sizes, and what each placement mode asks for. Whether the
  * places fit and do not clash is not decided here: that is for the checks, which
- * can say more about it. What is refused here has no meaning at all.
+ * can say more about it. Anything refused here has no meaning at all.
  *
  * An alias of an alias is reduced to the tensor that owns the bytes, so that
  * finding the place of a tile takes one step however long the chain is.
@@ -355,7 +355,7 @@ static spad_status place_alias(spad__kernel_builder *builder, spad_kernel_tensor
     return SPAD_OK;
 }
 
-/* The ring is that of the other tensor, as the bytes are. */
+/* The ring belongs to the other tensor, as the bytes do. */
 static spad_status check_like(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                               spad_error *error) {
     const spad_kernel *kernel = builder->kernel;

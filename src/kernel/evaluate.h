@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The value of an expression where parameters and loops have other values than those of the kernel.
+ * The value of an expression where parameters and loops have other values than in the kernel.
  */
 #ifndef SPAD_KERNEL_EVALUATE_H
 #define SPAD_KERNEL_EVALUATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arithmetic of ranges. What is not followed, and what does not fit 64 bits, has no bound.
+ * Arithmetic of ranges. Expressions that are not followed, or do not fit 64 bits, have no bound.
  */
 #include "kernel/expr_range.h"
 
@@ -16,7 +16,7 @@ static bool is_one_number(expr_range a) {
     return a.least == a.most;
 }
 
-/* The sum of two bounds of one side; `none` if there is none. */
+/* The sum of two bounds of one side; `none` without a bound. */
 static int64_t add_bounds(int64_t a, int64_t b, int64_t none) {
     int64_t sum;
     return a == none || b == none || !spad__add(a, b, &sum) ? none : sum;

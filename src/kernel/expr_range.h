@@ -7,7 +7,7 @@
 
 #include "spad/experimental/kernel_rows.h"
 
-/* INT64_MIN and INT64_MAX: there is no bound. */
+/* INT64_MIN and INT64_MAX: unbounded. */
 typedef struct spad__expr_range {
     int64_t least;
     int64_t most;

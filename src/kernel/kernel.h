@@ -97,7 +97,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
     SPAD_ARRAY(spad_expr_node) nodes;
-    SPAD_ARRAY(spad__expr) exprs;       /* number 0 is no expression */
+    SPAD_ARRAY(spad__expr) exprs;       /* number 0 stands for none */
     SPAD_ARRAY(spad__comment) comments; /* by line, then by place; see text/comments.c */
 };
 
@@ -232,7 +232,7 @@ spad_status spad__expr_replace(spad_expr *out, spad__kernel_builder *builder, sp
 spad_status spad__expr_copy(spad_expr *out, spad__kernel_builder *builder,
                             const spad_expr_node *written, size_t count, spad_error *error);
 
-/* What a loop counts, open or not. */
+/* The variable of a loop, open or not. */
 spad_status spad__expr_variable(spad_expr *out, spad__kernel_builder *builder, int64_t loop,
                                 spad_error *error);
 
@@ -304,14 +304,14 @@ spad_status spad__set_source(spad__kernel_builder *builder, int64_t source, spad
 /* The file of a built kernel in messages. */
 void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error);
 
-/* What a proof about the kernel rests on: executions of the program it was made from for which
+/* The assumption of a proof about the kernel: executions of the original program for which
  * this is not so are not executions of the kernel. "": it has them all. */
 const char *spad__kernel_get_assumption(const spad_kernel *kernel);
 
 /* Blocks of a cluster whose agents the kernel has; 1: not stated. */
 int64_t spad__kernel_get_cluster(const spad_kernel *kernel);
 
-/* Blocks of the grid, of which the kernel describes one; 0: not stated. */
+/* Blocks of the grid; the kernel describes one of them. 0: not stated. */
 int64_t spad__kernel_get_grid(const spad_kernel *kernel);
 
 /* Work of the program that no statement of the kernel stands for, and that its simulated time

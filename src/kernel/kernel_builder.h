@@ -92,8 +92,8 @@ spad_status spad__kernel_builder_each_block(spad__kernel_builder *builder, spad_
 spad_status spad__kernel_builder_cluster(spad__kernel_builder *builder, spad_amount blocks,
                                          spad_error *error);
 
-/* What a proof about the kernel rests on, as a clause: "the loop in line 7 has 3 rounds". A kernel
- *  has at most one. SPAD_ERR_NAME: it has one already. */
+/* The assumption of a proof about the kernel, as a clause: "the loop in line 7 has 3 rounds". A
+ * kernel has at most one. SPAD_ERR_NAME: it has one already. */
 spad_status spad__kernel_builder_assume(spad__kernel_builder *builder, const char *assumption,
                                         spad_error *error);
 
@@ -113,7 +113,7 @@ spad_status spad__kernel_builder_fault(spad__kernel_builder *builder, const char
 spad_status spad__kernel_builder_uncounted(spad__kernel_builder *builder, const char *work,
                                            spad_error *error);
 
-/* Declares how many blocks the grid has, of which the kernel describes one. */
+/* Declares how many blocks the grid has. The kernel describes one of them. */
 spad_status spad__kernel_builder_grid(spad__kernel_builder *builder, spad_amount blocks,
                                       spad_error *error);
 

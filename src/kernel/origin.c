@@ -42,7 +42,7 @@ static bool is_same_origin(const spad__origin *a, const spad__origin *b) {
     return a->known && b->known && a->content == b->content && a->target == b->target;
 }
 
-/* "the layout is of kernel 'rows' on trn2"; the kernel itself is no part of one. */
+/* "the layout is of kernel 'rows' on trn2"; the kernel itself is not part of one. */
 static void describe_origin(char *field, size_t size, const char *word, const spad__origin *origin,
                             const spad__origin *before) {
     if (!origin->known)

@@ -13,7 +13,7 @@ void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *i
 /* The slot of a tile: its own number, or its place in the ring. */
 int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const int64_t *index);
 
-/* The place of a tile of a tensor that is no alias. False: it is not in the kernel; then
+/* The place of a tile of a tensor that is not an alias. False: it is not in the kernel; then
  * lane and byte are 0. */
 bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
                       const int64_t *index, spad_rect *rect);
@@ -27,7 +27,7 @@ static inline size_t spad__first_instance(const spad_target *target, size_t spac
 bool spad__barrier_space(const spad_kernel *kernel, size_t *space);
 /* How many mbarriers of an object one block has. */
 int64_t spad__mbarriers_of_block(const spad_kernel_sync *sync);
-/* Where an element is, of which the first one is at byte `first`. */
+/* The place of an element of an array whose first element is at byte `first`. */
 void spad__barrier_place(const spad_kernel *kernel, size_t sync, int64_t element, int64_t first,
                          size_t *space, int64_t *byte);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a layout answers. The walk asks it for places, and what makes a layout walks the kernel:
+ * The places of a layout. The walk asks for them, and layouts are made by walking the kernel:
  * so the answers have a file of their own.
  */
 #include "kernel/placement.h"

@@ -18,7 +18,7 @@ typedef struct spad__rebuild {
 } spad__rebuild;
 
 /* Builds the changed kernel. `options` as for spad_kernel_parse: values of parameters, ring depths,
- * another target. Locations, sources and the file stay. The statuses are those of the builder. */
+ * another target. Locations, sources and the file stay. Statuses are as for the builder. */
 spad_status spad__kernel_rebuild(spad_kernel **out, const spad_kernel *kernel,
                                  const spad__rebuild *change, const spad_kernel_options *options,
                                  spad_error *error);

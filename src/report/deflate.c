@@ -51,7 +51,7 @@ typedef struct packer {
     prefix_code distances;
     uint64_t bits; /* not written yet, the first one lowest */
     unsigned bit_count;
-    unsigned char three[3]; /* bytes of which base64 makes four digits */
+    unsigned char three[3]; /* bytes that base64 turns into four digits */
     size_t three_count;
 } packer;
 

@@ -14,7 +14,7 @@
 #include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/report_parts.h"
 
-/* What a memo holds, as a string in the arena of the report. */
+/* The text of a memo, as a string in the arena of the report. */
 static const char *copy_memo(spad_report *report, const spad__memo *memo) {
     return spad__arena_copy(&report->texts, memo->text.items, memo->text.count);
 }

@@ -84,7 +84,7 @@ typedef struct drawer {
     spad_report *report;
     const spad_kernel *kernel;
     const spad_layout *layout;
-    const spad__placing *with; /* other places that are drawn; NULL: those of the layout */
+    const spad__placing *with; /* other places that are drawn; NULL: the layout's */
     tile_table tiles;
     spad__sim_times *times;             /* NULL: time is the number of an event */
     bool *shares;                       /* per tensor: tiles of one slot are a family */
@@ -186,7 +186,7 @@ static int64_t family_of(const drawer *d, const spad_walk_access *access) {
 typedef struct moment {
     int64_t begin;
     int64_t end;
-    bool by_slot; /* begin is that of the agents: their order is unknown */
+    bool by_slot; /* begin is where the agents start: their order is unknown */
     size_t bar;   /* of the simulation; SPAD__NO_ITEM: none */
 } moment;
 
@@ -424,7 +424,7 @@ static spad_status add_barrier_between(drawer *d, const spad_layout_buffer *buff
     return status;
 }
 
-/* What the layout places beside tensors is drawn all the time. */
+/* Objects that are not tensors are drawn over the whole time. */
 static spad_status draw_barriers(drawer *d, spad_error *error) {
     const size_t tiles = d->report->boxes.count;
     int64_t end = 1;

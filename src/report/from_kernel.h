@@ -38,14 +38,14 @@ typedef struct spad__sim_time {
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, spad__sim_time *out);
 
-/* The unit of the report becomes that of the simulation, with a badge where it is no time. */
+/* The unit of the report becomes the simulation's, with a badge where it is not time. */
 spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error);
 
 /* Every row of the simulation as a bar, with what it waited for. */
 spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times,
                                spad_error *error);
 
-/* Other places of the planner's buffers in one space, some of which are in another memory. */
+/* Other places of the planner's buffers in one space; some are in another memory. */
 typedef struct spad__placing {
     size_t space;
     const spad_plan_place *places; /* per buffer that the planner places */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the page tells about a line of the source: its agent, the tensors that its statements read
- * and write, and the lines of the user's program that led to it. The rows of the kernel have this,
- * so the page does not read the text. A report is of one kernel: it is taken once, and again only
- * after it was taken back. O(statements + accesses) expected.
+ * The facts that the page shows about a line of the source: its agent, the tensors that its
+ * statements read and write, and the lines of the user's program that led to it. The rows of the
+ * kernel have this, so the page does not read the text. A report is of one kernel: it is taken
+ * once, and again only after it was taken back. O(statements + accesses) expected.
  */
 #include "kernel/kernel.h"
 #include "report/report.h"

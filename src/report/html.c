@@ -368,7 +368,7 @@ static void write_in_tables_entry(spad__out *out, const void *context, size_t i)
     spad__out_string(out, ((const spad_report *)context)->in_tables[i] ? "1" : "0");
 }
 
-/* What the times rest on and what bounds the kernel, and what makes it fit. */
+/* The basis of the times, the bound of the kernel, and the change that makes it fit. */
 static void write_tables(spad__out *out, const spad_report *report) {
     if (report->costs != NULL) write_key_string(out, "costs", report->costs);
     if (report->bound != NULL) write_key_string(out, "bound", report->bound);

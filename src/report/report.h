@@ -142,7 +142,7 @@ spad_status spad__report_step(spad_report *report, spad_error *error);
 spad_status spad__report_check_limit(const spad_report *report, spad__limit *limit,
                                      spad_error *error);
 
-/* What a report was before a call, to take back what a failed call changed. */
+/* The state of a report before a call, to undo a failed call. */
 typedef struct spad__mark {
     size_t boxes;
     size_t in_places;
@@ -168,12 +168,12 @@ typedef struct spad__mark {
 spad__mark spad__report_mark(const spad_report *report);
 void spad__report_restore(spad_report *report, spad__mark before);
 
-/* A report is of one kernel: that of the first object that has one. `word`: what is added, as in
- * spad__match_origins. */
+/* A report is about one kernel: the kernel of the first object that has one. `word`: what is added,
+ * as in spad__match_origins. */
 spad_status spad__report_take_origin(spad_report *report, const char *word,
                                      const spad__origin *origin, spad_error *error);
 
-/* The first number that is no family of the report. */
+/* The first number beyond the families of the report. */
 int64_t spad__next_family(const spad_report *report);
 
 /* The input in whose place a box is; -1: none. Of several, the first. */

@@ -84,7 +84,7 @@ static int64_t write_note(spad__drawing *d, const char *text) {
     return count;
 }
 
-/* What the times are not: on the first line, before all notes. */
+/* The caveat about times: on the first line, before all notes. */
 static void write_badge(spad__drawing *d) {
     if (d->picture->report->badge == NULL) return;
     spad__svg_text(d->out, "a", "start", SPAD__SVG_LEFT * 100, (d->y + 8) * 100);

@@ -115,7 +115,7 @@ int64_t spad__svg_first_tick(int64_t begin, int64_t step) {
     return tick < begin && tick <= INT64_MAX - step ? tick + step : tick;
 }
 
-/* What the axis shows. A number of an event says what comes first, not how long it takes. */
+/* The unit of the axis. The number of an event tells the order, not how long it takes. */
 static void write_axis_title(const spad__drawing *d) {
     static const char *const times[] = {"ns", "assumed ns", "cycles"};
     static const char *const orders[] = {"event", "statement", "row"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is too small to be drawn one by one in a light picture: shades of gray in a grid, whose
- * columns answer to the pointer.
+ * Objects too small to be drawn one by one in a light picture become shades of gray in a grid,
+ * whose columns answer to the pointer.
  */
 #include "base/checked.h"
 #include "report/density.h"

@@ -2,7 +2,7 @@
  *
  * Witnesses as SVG in the page: agents and units are rows, steps are columns, what the error is
  * about is red, and an arrow goes from an arrival to the wait that it lets go on. Plain markup, so
- * that it is there without JavaScript; colours are those of the page (page.css).
+ * that it is there without JavaScript; colours are the page's (page.css).
  */
 #include <string.h>
 

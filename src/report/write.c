@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the writers share: scaling without floats, labels and colours of boxes,
+ * Shared by the writers: scaling without floats, labels and colours of boxes,
  * and text of the user in the clothes of each format.
  */
 #include <stdlib.h>

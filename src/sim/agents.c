@@ -14,7 +14,7 @@
  * arrival of another one, where the target says so. Reads and writes of an operation are done, and
  * what it signals is signalled, when its result is there.
  *
- * The waits are those of the program: bytes are not examined. Of a grid, several blocks may run on
+ * Waits come from the program: bytes are not examined. Of a grid, several blocks may run on
  * one unit of the chip (spad_sim.together): each has agents, queues and objects of its own, and all
  * share the engines.
  */
@@ -139,7 +139,7 @@ static spad__runner *queue_of(const spad__agents_run *c, int64_t agent, int64_t 
     return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
-/* What the agents of a block have queued on an engine. */
+/* The operations that the agents of a block have queued on an engine. */
 static size_t queued_by_block(const spad__agents_run *c, int64_t agent, size_t engine) {
     const size_t first = (size_t)agent / c->agents_each * c->agents_each;
     size_t count = 0;
@@ -402,7 +402,7 @@ static bool release_engine(spad__agents_run *c, spad__runner *r, size_t number) 
     return true;
 }
 
-/* What is in flight takes effect, in the order in which it began. */
+/* Operations in flight take effect in the order in which they began. */
 static void land(spad__agents_run *c, bool *moved) {
     size_t kept = 0;
     for (size_t i = 0; i < c->flights.count; i++) {
@@ -640,7 +640,7 @@ static bool describe_deadlock(const spad__agents_run *c, char *field, size_t siz
 static bool lengthen_queues(spad__agents_run *c) {
     bool full = false;
     for (size_t i = 0; i < c->agent_count; i++) full |= c->runners[i].held != NULL;
-    if (full) c->queue_most *= 2; /* no more than events, of which there is a limit */
+    if (full) c->queue_most *= 2; /* no more than events, which are limited */
     return full;
 }
 

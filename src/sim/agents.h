@@ -74,7 +74,7 @@ typedef struct spad__request {
 bool spad__objects_try(spad__objects *objects, spad__request *request, int64_t row,
                        int64_t *cause_row);
 
-/* What an operation of an agent does when it ends. */
+/* The effects of an operation when it ends. */
 void spad__objects_complete(spad__objects *objects, int64_t agent,
                             const spad_walk_completion *completion, int64_t row);
 
@@ -95,7 +95,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
 /* An operation from its issue to its end. */
 typedef struct spad__task {
     spad__sim_row row;
-    int64_t agent; /* the runner that issued it; row.agent is that of the kernel */
+    int64_t agent; /* the runner that issued it; row.agent is the kernel's agent */
     spad__cost cost;
     int64_t group;
     size_t bundle;

@@ -138,7 +138,7 @@ static void put_runner(capture *l, size_t number) {
     }
 }
 
-/* What is still to take effect, in order. */
+/* Effects that are pending, in order. */
 static void put_flights(capture *l) {
     spad__agents_run *c = l->run;
     for (size_t i = 0; i < c->flights.count; i++) {

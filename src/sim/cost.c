@@ -92,7 +92,7 @@ static bool width_cost(const spad_kernel *kernel, const spad_engine *engine,
            spad__cycles_to_time(engine, engine->fixed_cycles, &out->dependent);
 }
 
-/* What the engine itself takes. */
+/* The time of the engine itself. */
 static bool engine_cost(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
                         const spad_walk_event *event, spad__cost *out) {
     if (engine->bytes_per_us > 0) {
@@ -135,7 +135,7 @@ static bool target_cost(const spad_sim *sim, const spad_engine *engine, const sp
     return true;
 }
 
-/* A latency in the kernel replaces that of the target. */
+/* A latency in the kernel replaces the target's. */
 static bool kernel_latency(const spad_engine *engine, const spad_statement *s, spad__cost *out) {
     if (s->latency_kind == SPAD_COST_TARGET) return true;
     return s->latency_kind == SPAD_COST_NS

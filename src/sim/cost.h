@@ -20,7 +20,7 @@ bool spad__cost_rates(const spad_sim *sim, const spad_engine *engine, const spad
                       const spad_walk_event *event, spad__cost *out);
 bool spad__cost_latency(const spad_engine *engine, spad__cost *out);
 
-/* Replaces the cost by that of the path that takes longest; path is -1 where none exists. */
+/* Replaces the cost by the cost of the slowest path; path is -1 where none exists. */
 bool spad__cost_path(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,
                      spad__cost *out);
 

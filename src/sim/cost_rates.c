@@ -21,7 +21,7 @@
 #include "sim/cost.h"
 #include "target/target.h"
 
-/* Of several figures, that of the least certain origin counts. */
+/* Of several figures, the one with the least certain origin counts. */
 static void cost_note(spad__cost *out, const spad_figure *figure) {
     if (figure != NULL && figure->origin > out->origin) out->origin = figure->origin;
 }
@@ -326,7 +326,7 @@ static bool path_time(const spad_engine *engine, const spad_path *path, int64_t 
            (*out = *out / 1000 + (*out % 1000 != 0), true);
 }
 
-/* The time of bytes at the rate of the whole chip, of which one unit has its share. */
+/* The time of bytes at one unit's share of the rate of the chip. */
 static bool shared_time(const spad_sim *sim, int64_t bytes, int64_t bytes_per_us, int64_t *out) {
     int64_t all;
     *out = 0;

@@ -27,7 +27,7 @@
 
 /* ---- one operation ----------------------------------------------------------------- */
 
-/* What an operation waits for longest. */
+/* The longest wait of an operation. */
 typedef struct wait_for {
     int64_t time;
     spad__wait_kind kind;

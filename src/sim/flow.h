@@ -9,7 +9,7 @@
 
 #include "sim/sim.h"
 
-/* Operations that start in order: those of an engine or, for transfers, of a statement. */
+/* Operations that start in order: of an engine or, for transfers, of a statement. */
 typedef struct spad__stream {
     int64_t engine;
     int64_t base; /* end of the last one */

@@ -62,7 +62,7 @@ spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int
     return status;
 }
 
-/* What the checker finds. If time is up while it looks, that is no proof: wrong. */
+/* The verdict of the checker. Running out of time is not a proof: wrong. */
 static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool one_shape,
                                 int64_t event_limit, spad_verdict *verdict, spad_error *error) {
     const spad_check_options options = {.no_advice = true,
@@ -273,7 +273,7 @@ static spad_status is_value_right(spad_tune *tune, const range *r, int64_t value
     return status;
 }
 
-/* Copies the values, and adds that of the kernel at the end where all are smaller. */
+/* Copies the values, and adds the kernel's own at the end where all are smaller. */
 static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int64_t *found,
                                size_t count, spad_error *error) {
     int64_t *values = spad__arena_array(&tune->arena, count + 1, sizeof *values);

@@ -32,7 +32,8 @@ static int64_t memory_use(const spad_sim *sim) {
     return spad__scale_up(busy, 1000, sim->totals.makespan, &part) ? part : 1000;
 }
 
-/* What the blocks of a unit use where transfers wait as if `load` of the share were in use. */
+/* The rate that the blocks of a unit use if transfers wait as if `load` of the share were in use.
+ */
 static spad_status try_load(const spad_sim *sim, int64_t load, int64_t *use, spad_error *error) {
     spad_sim *trial;
     spad_status status = spad__sim_again(&trial, sim, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a simulation notes while it runs: rows, causes, counts, and whether it may go on.
+ * The record of a running simulation: rows, causes, counts, and whether it may go on.
  */
 #include <string.h>
 

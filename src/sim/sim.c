@@ -49,7 +49,7 @@ static spad_status fail_long_grid(spad_error *error) {
                       "the grid takes more than 2^63 picoseconds; use a smaller one");
 }
 
-/* The blocks of a unit in a wave, side by side; NULL: there is no such wave, or `sim` is that
+/* The blocks of a unit in a wave, side by side; NULL: no such wave, or `sim` is that
  * simulation. Without synchronisation a block is simulated alone: grid.c has what several take. */
 static spad_status run_wave(spad_sim **out, const spad_sim *sim, spad__wave wave,
                             spad_error *error) {

@@ -82,9 +82,9 @@ struct spad_sim {
     int64_t load;         /* thousandths of its share of that memory that a block uses */
     spad__active *active; /* per part */
     unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
-    int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
+    int64_t active_units; /* that share the memory of the chip; 0: no grid */
     int64_t together;     /* blocks that run side by side on the unit; 0: one */
-    int64_t blocks;       /* of the unit, of which so many begin later; 0: those together */
+    int64_t blocks;       /* of the unit that begin later; 0: all begin together */
     int64_t in_step_time; /* of a wave: what its blocks take in step; 0: not asked for */
     int64_t in_step;      /* blocks of the unit that do the same at the same time; 0: one */
     spad__sim_grid grid;
@@ -128,12 +128,12 @@ static inline int64_t spad__sim_blocks(const spad_sim *sim) {
     return most > 1 ? most : 1;
 }
 
-/* What an operation occupies: its engine, or a path of it. */
+/* The resource that an operation occupies: its engine, or a path of it. */
 static inline size_t spad__sim_part(const spad_sim *sim, int64_t engine, int64_t path) {
     return path < 0 ? (size_t)engine : sim->first_path[engine] + (size_t)path;
 }
 
-/* What a cost rests on, from the most certain on: origins of figures, then these. */
+/* The basis of a cost, the most certain first: origins of figures, then these. */
 enum { SPAD__BASIS_KERNEL = SPAD_ORIGINS, SPAD__BASIS_ASSUMED, SPAD__BASES };
 
 /* How much of a part can be taken at a time: threads, units, or 1. */
@@ -192,7 +192,7 @@ spad_status spad__grid_start(spad_sim *sim, spad_error *error);
 
 /* Blocks that each unit has, and the units that work: in a full wave, in the last one. */
 typedef struct spad__wave {
-    int64_t blocks; /* 0: there is no such wave */
+    int64_t blocks; /* 0: no such wave */
     int64_t units;
 } spad__wave;
 spad__wave spad__grid_full_wave(const spad_sim *sim);
@@ -213,7 +213,7 @@ void spad__roof_name(const spad_sim *sim, const spad__sim_roof *roof, char *fiel
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */
 
-/* What the times of a result are, from its counts. */
+/* The unit of the times of a result, from its counts. */
 spad_time_unit spad__sim_unit(const spad_sim_totals *totals);
 
 /* Picoseconds of a step or a cycle; 1 for real and mixed times. */
@@ -229,7 +229,8 @@ typedef struct spad__touch {
     int64_t row; /* the operation */
 } spad__touch;
 
-/* What has bytes of its own: a slot of a tensor that is not placed, or a rectangle of a space. */
+/* A thing with bytes of its own: a slot of a tensor that is not placed, or a rectangle of a space.
+ */
 typedef struct spad__place {
     bool placed;
     int64_t home;   /* placed: the space */

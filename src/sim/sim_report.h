@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a simulation knows of its run, and what the reports of simulator, tuner and analysis share.
+ * The facts of a simulated run, and helpers that the reports of simulator, tuner and analysis
+ * share.
  */
 #ifndef SPAD_SIM_SIM_REPORT_H
 #define SPAD_SIM_SIM_REPORT_H
@@ -66,8 +67,8 @@ typedef struct spad__sim_engine {
  * others are full.
  */
 typedef struct spad__sim_grid {
-    int64_t blocks;   /* 0: there is no grid */
-    int64_t units;    /* of the chip; 0: not known, and then there is no time */
+    int64_t blocks;   /* 0: no grid */
+    int64_t units;    /* of the chip; 0: not known, and then no time */
     int64_t per_unit; /* blocks on a unit at a time, in a wave that is full */
     spad__occupancy occupancy;
     int64_t waves;     /* that are full */

@@ -31,7 +31,7 @@
 #include "base/compare.h"
 #include "spad/check.h"
 
-/* Choices that fit, of which the fastest with its places is taken. */
+/* Choices that fit: the fastest with its places is taken. */
 enum { PLACED_MOST = 64 };
 
 /* ---- limits ------------------------------------------------------------------------ */
@@ -428,7 +428,7 @@ static bool can_be_hoisted(const spad_kernel *kernel, size_t number) {
            t->mode != SPAD_MODE_STACK && t->mode != SPAD_MODE_HEAP;
 }
 
-/* Bytes of so many tiles in each slot, over all lanes; INT64_MAX: more than that. */
+/* Bytes of this many tiles in each slot, over all lanes; INT64_MAX: more than that. */
 static int64_t tensor_bytes(const spad_kernel_tensor *t, int64_t tiles) {
     int64_t bytes;
     if (!spad__mul(t->tile_bytes, t->tile_lanes, &bytes) || !spad__mul(bytes, t->slots, &bytes) ||
@@ -583,7 +583,7 @@ static int64_t count_combinations(const spad_tune *tune) {
     return product;
 }
 
-/* What the round starts with counts in any case, and comes first. */
+/* The starting point of the round always counts, and comes first. */
 static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *error) {
     tune->start.values = values;
     for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tuner found, as text and as JSON.
+ * The results of the tuner, as text and as JSON.
  */
 #include "sim/sim_report.h"
 #include "sim/tune.h"
@@ -198,7 +198,7 @@ static void json_values(spad__json *json, const char *key, const int64_t *values
     spad__json_close(json, ']');
 }
 
-/* {"shared": 4096}: of the memories that a layout uses; null where there is none. */
+/* {"shared": 4096}: of the memories that a layout uses; null without one. */
 static void json_spaces(spad__json *json, const char *key, const spad_tune *tune,
                         const int64_t *spaces) {
     const spad_target *target = spad_kernel_get_target(tune->kernel);

@@ -12,7 +12,7 @@
 #include "kernel/place.h"
 #include "layout/layout.h"
 
-/* What is known of a slot while the walk goes on. */
+/* The state of a slot during the walk. */
 typedef struct slot_use {
     spad__use use;
     int64_t first; /* row of the operation that touches it first in the program; -1: none */

@@ -17,7 +17,7 @@
 
 enum { SPAD__GPU_UNKNOWNS = 10 }; /* 1024 combinations */
 
-/* What the front end knows about a condition that data may decide. */
+/* Facts about a condition that data may decide. */
 typedef struct spad__gpu_decision {
     int64_t key; /* the same in each block of a cluster; below 0: it cannot be kept */
     bool steady; /* the same in all iterations around it */

@@ -112,7 +112,7 @@ static spad_status emit_warp_barriers(spad__gpu *g, spad__gpu_rows *rows, spad_e
     return SPAD_OK;
 }
 
-/* What is added next comes from this site. */
+/* Rows that are added next come from this site. */
 static spad_status go_to_site(spad__gpu *g, int32_t site, spad_error *error) {
     if (site < 0) return SPAD_OK;
     return g->text.go_to(g->text.context, g->emission.builder, site, error);
@@ -175,7 +175,7 @@ static bool name_buffer(spad__gpu *g, spad__gpu_buffer *b, const char *suffix) {
     return spad__gpu_unique(g, b->name, word);
 }
 
-/* What all blocks of a cluster have together: its row is that of the first block. */
+/* An object that all blocks of a cluster share has the row of the first block. */
 static bool is_of_cluster(const spad__gpu *g, const spad__gpu_buffer *b) {
     return g->cluster.count > 1 && (b->role == SPAD__GPU_MBARRIER || b->space == SPAD__GPU_GLOBAL);
 }
@@ -350,7 +350,7 @@ static spad_status barrier_index(spad__gpu *g, const spad__gpu_record *record, i
     return spad__gpu_expr(g, record->stage, &index[(*count)++], error);
 }
 
-/* What the operation wrote in each block is delivered to the mbarrier of that block. */
+/* Bytes written in a block are delivered to the mbarrier of that block. */
 static spad_status emit_deliveries(spad__gpu *g, const spad__gpu_record *record,
                                    spad_error *error) {
     const bool several = (record->blocks & (record->blocks - 1)) != 0;

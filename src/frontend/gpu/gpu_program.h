@@ -39,7 +39,7 @@ typedef enum spad__gpu_outcome {
     SPAD__GPU_FAILED      /* a diagnostic was reported, or host memory ran out */
 } spad__gpu_outcome;
 
-/* What the kernel assumes, or leaves out: the first site of each kind. */
+/* Assumptions and omissions of the kernel: the first site of each kind. */
 typedef enum spad__gpu_assumption {
     SPAD__ASSUME_TILES,           /* cluster launch control hands out a given number of tiles */
     SPAD__ASSUME_TRIPS,           /* an inner loop has the same trip count each time */

@@ -57,7 +57,7 @@ typedef struct spad__gpu_thread_map {
 } spad__gpu_thread_map;
 
 /* Fills the map of a layout; order[d] is the dimension of the memory that dimension d of the tensor
- * is. False: the order is no permutation, or the tensor is too large. */
+ * is. False: the order is not a permutation, or the tensor is too large. */
 bool spad__gpu_map_of_layout(const spad__gpu_layout *layout, const int *order,
                              spad__gpu_thread_map *map);
 /* `threads` of an access by this map, for the warps of the stream that is recorded. */

@@ -69,7 +69,7 @@ typedef struct spad__gpu_buffer {
     unsigned accessed; /* SPAD_ACCESS_READ and SPAD_ACCESS_WRITE, of all accesses so far */
     uint32_t same;     /* bits of a block's number: blocks that differ only in these have the same
                           elements */
-    bool folded;       /* its dimensions are not those of its type, so parts of it are unknown */
+    bool folded;       /* its dimensions differ from its type's, so parts of it are unknown */
     bool local;        /* declared in the loop that allocates or first uses it */
     bool computed;     /* scratch: its size follows from layouts and is not in the text */
     bool skipped;      /* its product has a predicate that never holds */
@@ -94,7 +94,7 @@ static inline int64_t spad__gpu_extent(const spad__gpu_buffer *b, const spad__gp
     return view->length[d] > 0 ? view->length[d] : b->dims[d];
 }
 
-/* The buffer with this key, added if there is none yet (*fresh). -1: no memory. O(1) expected. */
+/* The buffer with this key, added if it is missing (*fresh). -1: no memory. O(1) expected. */
 int32_t spad__gpu_find_buffer(spad__gpu *g, uint64_t key, bool *fresh);
 /* Forgets the key of a buffer of shared memory, so that its next allocation is another buffer with
  * a lifetime of its own. Only for runs without loops and agents; mbarriers, and buffers of long

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program does, in its order. See recorded.h.
+ * The operations of the program, in order. See recorded.h.
  */
 #include "frontend/gpu/recorded.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program does, recorded in its order before there is a kernel: operations with their
+ * The program, recorded in its order before the kernel is built: operations with their
  * accesses, synchronisation, loops and conditions.
  *
  * Recording first has two reasons. A program that cannot be expressed with parameters is read again

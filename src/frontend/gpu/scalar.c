@@ -179,7 +179,7 @@ static int64_t least_of(spad__scalar_op op, int64_t a, int64_t b) {
     return least;
 }
 
-/* What a node has from an operand. */
+/* Properties that a node inherits from an operand. */
 static void inherit(const spad__scalars *s, spad__scalar_node *node, spad__scalar operand) {
     const spad__scalar_node *from = &s->nodes.items[operand];
     node->moves = node->moves || from->moves;
@@ -615,7 +615,7 @@ static bool starts_in_ring(const spad__scalars *s, spad__scalar init, spad__scal
            (is_op(s, init, SPAD__SCALAR_RING) && spad__scalar_get(s, init)->c == count);
 }
 
-/* Does this loop move the ring of which value `ring` is the stage by as much in each round? */
+/* Does this loop advance the ring whose stage is `ring` by the same amount in each iteration? */
 static bool moves_with(const spad__scalars *s, const spad__scalar_loop *l, int32_t ring,
                        spad__scalar on, spad__scalar count) {
     const spad__scalar next = l->nexts[ring];

@@ -65,7 +65,7 @@ typedef struct spad__scalars {
     spad__scalar to;
 } spad__scalars;
 
-/* Every function returns SPAD__NO_SCALAR for an operand that is no number, and when there is no
+/* Every function returns SPAD__NO_SCALAR for an operand that is not a number, and when there is no
  * memory, which sticks. O(1) expected. */
 spad__scalar spad__scalar_number(spad__scalars *s, int64_t value);
 spad__scalar spad__scalar_argument(spad__scalars *s, int64_t which, int64_t now);

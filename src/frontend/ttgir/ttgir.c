@@ -19,7 +19,7 @@ enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* ---- what it is ---------------------------------------------------------------------- */
 
-/* The first word that is no alias, in the first lines of a text. */
+/* The first word that is not an alias, in the first lines of a text. */
 bool spad_ttgir_detect(const char *text, size_t length) {
     size_t at = spad__mark_bytes(text, length);
     while (at < length) {
@@ -226,7 +226,7 @@ static void free_text(spad__ttgir *t) {
     spad__array_free(t->g->host, &t->calls.sites);
 }
 
-/* A name for the kernel: that of the function. */
+/* The name of the kernel: the function's. */
 static void function_name(const spad__ttgir *t, char *name) {
     const uint32_t symbol = spad__ttgir_symbol(t, &t->m->ops.items[t->function]);
     name[0] = '\0';
@@ -377,7 +377,7 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
     snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
 }
 
-/* What the program leaves out with these sizes. */
+/* Work that the program skips with these sizes. */
 static void list_skipped(const spad__ttgir *t, spad_ttgir_info *info) {
     size_t used = 0;
     used = append_assumed(t, info->skipped, sizeof info->skipped, used, SPAD__ASSUME_RETURN,
@@ -535,7 +535,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
 
 /* ---- the call ------------------------------------------------------------------------ */
 
-/* What is done with a text that has been read. */
+/* A use of a text that has been read. */
 typedef spad_status ttgir_reader(spad__ttgir *t, void *context, spad_error *error);
 
 static spad_status read_mlir_text(const spad__source *source, const spad_kernel_options *options,

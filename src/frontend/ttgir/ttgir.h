@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files that turn TTGIR into a kernel share. What every GPU language needs is in
+ * Shared by the files that turn TTGIR into a kernel. The parts that every GPU language needs are in
  * frontend/gpu.
  *
  *     ttgir.c           the public call: the module, its function, the passes
@@ -197,7 +197,7 @@ spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* The name that an argument has in the program, as a token: a variable that it is assigned to may
  * have given its own to the value. */
 uint32_t spad__ttgir_argument_name(const spad__ttgir *t, const spad__mlir_value *value);
-/* A name for a thing of the operation: that of the user's variable, or of the value. */
+/* A name for an object of the operation: the user's variable, or the value. */
 #define SPAD__TTGIR_NO_NAME "buffer"
 void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name);
 void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
@@ -325,16 +325,16 @@ bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_sync_blocks(spad__ttgir *t, const spad__mlir_op *op);
 /* ---- scratch memory -------------------------------------------------------------------- */
 
-/* What an operation on registers writes to shared memory and reads again, if it does. */
+/* The scratch memory through which an operation exchanges registers, if it does. */
 void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op);
-/* What the program hands over to the partitions of a warp_specialize, before they start. */
+/* Hands the captured values over to the partitions of a warp_specialize, before they start. */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op);
 /* After the last one: the partitions get the signal to end. */
 void spad__ttgir_end_partitions(spad__ttgir *t);
 
 /* ---- operations ---------------------------------------------------------------------- */
 
-/* The value of what is not known, or is no number and no memory. */
+/* The value of anything unknown, or neither a number nor memory. */
 extern const spad__ttgir_value spad__ttgir_nothing;
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t number);
@@ -358,7 +358,7 @@ void spad__ttgir_add_accesses(spad__ttgir *t, const spad__ttgir_value *value, un
                               uint32_t blocks, int32_t threads);
 /* Adds the registers that threads move the tile through. */
 void spad__ttgir_add_register_tile(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind);
-/* What a pointer leads to has the shape of what is copied, the first time. */
+/* Memory behind a pointer gets the shape of the first copy. */
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
 /* The number that follows an operand: "init_barrier %b, 1". */

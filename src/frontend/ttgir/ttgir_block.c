@@ -163,13 +163,13 @@ static void carry(spad__ttgir *t, spad__ttgir_loop *l, const spad__mlir_op *op, 
     }
 }
 
-/* What the variable of a `for` is in a round. */
+/* The value of the variable of a `for` in an iteration. */
 static spad__scalar variable_in(spad__ttgir *t, const spad__ttgir_loop *l, spad__scalar round) {
     const spad__scalar moved = spad__scalar_make(&t->g->scalars, SPAD__SCALAR_MUL, round, l->step);
     return spad__scalar_make(&t->g->scalars, SPAD__SCALAR_ADD, l->start, moved);
 }
 
-/* What the body sees: the round, and names for what is carried. */
+/* The names that the body sees: the iteration, and the carried values. */
 static void enter_round(spad__ttgir *t, const spad__ttgir_loop *l) {
     spad__scalars *s = &t->g->scalars;
     if (l->first > 0) {

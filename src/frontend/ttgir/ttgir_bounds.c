@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loops of which data decides where they end, and what else depends on it.
+ * Loops whose end data decides, and everything that depends on it.
  *
  * A pipelined loop asks in front of it, and in its rounds, whether as many rounds follow: `0 < n`,
  * `i < n - 64`, where data decides n and the loop ends at n - 64. With n = start + step * T, and

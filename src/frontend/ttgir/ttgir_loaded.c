@@ -4,8 +4,8 @@
  * lengths of sequences. A value that is given by the name of the user's variable is that of all
  * loads with this name, in each round: what depends on it is run with it.
  *
- * What is not given is data, and the same data wherever it is loaded from the same place, if
- * nothing is stored through that argument: partitions that ask for the same flag do the same.
+ * A number that is not given is data, and the same data wherever it is loaded from the same place,
+ * if nothing is stored through that argument: partitions that ask for the same flag do the same.
  *
  * O(operations) for each value that is given, and for each depth of regions.
  */
@@ -29,7 +29,7 @@ static bool loads_number(const spad__ttgir *t, const spad__mlir_op *op) {
     return false;
 }
 
-/* False: it is no load of a number, or has no name. */
+/* False: not a load of a number, or it has no name. */
 static bool name_of_load(const spad__ttgir *t, const spad__mlir_op *op, char *name) {
     if (!loads_number(t, op)) return false;
     spad__ttgir_name(t, op, name);

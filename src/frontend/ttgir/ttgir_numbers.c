@@ -146,7 +146,7 @@ static bool result_of(integer_op op, int64_t left, int64_t right, int width, int
 
 /* ---- expressions ------------------------------------------------------------------------ */
 
-/* What a result of this width is: see the top. */
+/* The value of a result of this width: see the top. */
 static spad__scalar fit(spad__ttgir *t, spad__scalar n, int width) {
     int64_t now;
     if (n < 0 || width >= 64) return n;

@@ -23,7 +23,7 @@ int64_t spad__ttgir_warps_of(const spad__ttgir *t, const spad__mlir_op *op, size
 }
 
 /* Number `which` of "requestedRegisters = array<i32: 24, 24>", or what a later pass made of it:
- * "actualRegisters = array<i32: 200, 24, 24>", those of the default warps first. */
+ * "actualRegisters = array<i32: 200, 24, 24>", the default warps first. */
 static int64_t registers_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
     uint32_t at = spad__mlir_attribute(t->m, op, "actualRegisters");
     size_t seen = 0;
@@ -221,7 +221,7 @@ static const struct {
     {"tt.store", do_global_store, false},
 };
 
-/* What an operation on a pointer gives leads to the same memory. */
+/* The result of an operation on a pointer leads to the same memory. */
 static spad__ttgir_value moved_pointer(spad__ttgir *t, const spad__mlir_op *op,
                                        spad__ttgir_value pointer) {
     const spad__ttgir_value *by = spad__ttgir_operand(t, op, 1);

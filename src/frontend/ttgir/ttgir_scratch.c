@@ -171,7 +171,7 @@ static const struct {
 
 /* ---- notes ---------------------------------------------------------------------------- */
 
-/* What is known of the size. */
+/* Knowledge about the size. */
 typedef struct spad__ttgir_size {
     int64_t bytes; /* 0: it needs no memory; SCRATCH_UNKNOWN: it needs some, or may */
     bool computed; /* from layouts: the text has no size */
@@ -259,7 +259,7 @@ static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const cha
     note_scratch_of(t, buffer, size, word, kind, spread, spad__gpu_peers(t->g, 0));
 }
 
-/* What an operation reads again: of some bytes it is known that several warps read them. */
+/* The bytes that an operation reads again; some are known to be read by several warps. */
 static void note_result(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
                         const spad__ttgir_exchange *by) {
     const uint32_t own = spad__gpu_peers(t->g, 0);

@@ -12,7 +12,7 @@
 
 enum { CALLERS_DEEP = 8 };
 
-/* The source of a location, with those of its callers; -1: unknown. */
+/* The source of a location, with its callers; -1: unknown. */
 static spad_status source_at(const spad__ttgir *t, spad__kernel_builder *builder, uint32_t at,
                              int64_t *out, int depth, spad_error *error) {
     const spad__ttgir_place place = spad__ttgir_place_at(t, at);

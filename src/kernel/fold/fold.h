@@ -182,7 +182,8 @@ bool spad__fold_loses(const spad_layout *straight, const spad_layout *folded);
 /* Leaves the tensors of planned families alone. False: there are none. */
 bool spad__fold_retreat(spad__folder *f);
 
-/* What is put after memory has ended is lost: callers of a shape look at `out_of_memory`. */
+/* Numbers that are put after an allocation has failed are lost: callers of a shape look at
+ * `out_of_memory`. */
 void spad__fold_put_code(spad__folder *f, int64_t value);
 void spad__fold_put_number(spad__folder *f, int64_t value);
 void spad__fold_put_text(spad__folder *f, const char *text);

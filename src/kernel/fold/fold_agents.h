@@ -18,10 +18,10 @@ typedef struct spad__fold_request {
     size_t count;                    /* 1: no parameter */
     const char *param;               /* its name */
     const char *assumption;          /* instead of the kernel's own; NULL: that */
-    bool keeps_locations;            /* findings point where those of the straight kernel do */
+    bool keeps_locations;            /* findings point where they do in the straight kernel */
 } spad__fold_request;
 
-/* Why there is no folded kernel. */
+/* Why folding failed. */
 typedef enum spad__fold_refusal {
     SPAD__FOLDED,
     SPAD__FOLD_NOT_STRAIGHT, /* it has loops, parameters or unknown values already */

@@ -78,7 +78,7 @@ static spad_amounts plain_amounts(spad__fold_maker *m, spad_amounts list) {
     return (spad_amounts){list.count, items};
 }
 
-/* Numbers as they are: their expressions are those of the other kernel. */
+/* Numbers as they are: their expressions belong to the other kernel. */
 static spad_kernel_tensor plain_tensor(spad__fold_maker *m, const spad_kernel_tensor *old) {
     spad_kernel_tensor row = *old;
     spad_amount *const single[] = {&row.byte, &row.lane,  &row.bank,      &row.step,   &row.align,

@@ -89,7 +89,7 @@ static void place_family(const spad__family *family, spad_kernel_tensor *row, fa
     }
 }
 
-/* Numbers as they are: their expressions are those of the other kernel. */
+/* Numbers as they are: their expressions belong to the other kernel. */
 static spad_kernel_tensor copy_tensor(const spad_kernel_tensor *old, spad_amount *dims) {
     spad_kernel_tensor row = *old;
     for (size_t i = 0; i < old->dims.count; i++) {

@@ -145,7 +145,7 @@ static uint64_t fold_window(const spad__folder *f, size_t first, size_t count) {
 
 /* ---- one round more ---------------------------------------------------------------- */
 
-/* Are the numbers of a node those of the round after the last one? */
+/* Do the numbers of a node continue with the iteration after the last one? */
 static bool fold_is_next(const spad__fold_node *node, const spad__fold_shape *shape,
                          const int64_t *moving, const int64_t *fixed, const int64_t *steps,
                          int64_t rounds) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a folded kernel needs. Tiles of one tensor that the planner places are needed in the whole
- * of a loop, but the tensors of a straight kernel only from their first use to their last. (A
- * declaration in the loop would be as short, but its rounds would wait for each other.) So both
- * kernels get a layout, and the folded one loses if it does not fit where the straight one does, or
- * takes more bytes. Then the tensors that the planner places are no families, and operations on
- * them stay straight; if it still loses, nothing is folded.
+ * The bytes that a folded kernel needs. Tiles of one tensor that the planner places are needed in
+ * the whole of a loop, but the tensors of a straight kernel only from their first use to their
+ * last. (A declaration in the loop would be as short, but its rounds would wait for each other.) So
+ * both kernels get a layout, and the folded one loses if it does not fit where the straight one
+ * does, or takes more bytes. Then the tensors that the planner places are no families, and
+ * operations on them stay straight; if it still loses, nothing is folded.
  *
  * Mostly the load of the folded kernel alone is more than the straight layout has: then it loses
  * without a layout, which would be a hard problem of all tiles at once. O(slots log slots), and the

@@ -6,7 +6,7 @@
  * from before: what is once the body of a known loop, with its fixed numbers, becomes a loop of one
  * round, and gets further rounds as any other loop.
  *
- * What is a body may be the beginning of a longer loop, so loops are completed from the inside:
+ * A body may be the beginning of a longer loop, so loops are completed from the inside:
  * first those of operations alone, in the list of operations; then, in the list that this gives,
  * those of operations and such loops, at first without short ones, to know which there are. Of the
  * three lists of nodes the one with the fewest statements is kept, so short loops are there only
@@ -264,7 +264,7 @@ static bool is_child_node(const end_round *end, const spad__fold_shape *child, u
            (fixed_size == 0 || memcmp(node->fixed, end->loop->fixed + fixed, fixed_size) == 0);
 }
 
-/* The last children in the nodes before the loop. A loop that has no rounds is no node. */
+/* The last children in the nodes before the loop. A loop without iterations is not a node. */
 static void look_before(const spad__folder *f, end_round *end, size_t at) {
     const spad__fold_shape *shape = end->shape;
     size_t moving = shape->moving - 1;

@@ -257,7 +257,7 @@ static int64_t next_tensor(number_reader *r, int64_t row, size_t count, index_li
     return made_row(f, &f->tensors[row]);
 }
 
-/* The parity of a wait, of which the index was just read. */
+/* The parity of a wait whose index was just read. */
 static spad_expr next_wait_parity(number_reader *r, const spad_statement *s) {
     const spad__folder *f = r->m->f;
     const spad__fold_place *place = &f->syncs[s->item];

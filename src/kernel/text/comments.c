@@ -16,7 +16,7 @@
 /* ---- lines of a text ---------------------------------------------------------------- */
 
 typedef struct text_line {
-    const char *comment; /* from its '#' on; the end of the line if there is none */
+    const char *comment; /* from its '#' on; the end of the line without one */
     size_t length;       /* of the comment */
     bool code;           /* something else is in the line */
     bool closes;         /* and that starts with '}' */

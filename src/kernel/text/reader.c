@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The reader of kernel text (docs/kernel-reference.md has the grammar): words to calls of
- * the builder. What the reader knows is grammar; what a kernel must obey is
+ * the builder. The reader knows the grammar; the rules of a kernel are
  * checked by the builder, whose message is then shown at the words it is about.
  *
  * Nothing is recursive: blocks are kept by the builder, expressions are read with

@@ -32,7 +32,7 @@ typedef struct spad__macro {
     bool broken;             /* its body has faults, which are reported */
 } spad__macro;
 
-/* What a parameter of a macro stands for. */
+/* The argument that a parameter of a macro stands for. */
 typedef struct spad__argument {
     spad__symbol_kind kind;
     int64_t number;
@@ -142,7 +142,7 @@ bool spad__read_uncounted(spad__reader *r);
 bool spad__read_grid(spad__reader *r);
 bool spad__read_cluster(spad__reader *r);
 
-/* "threads 256 registers 128": those of the main program. */
+/* "threads 256 registers 128": of the main program. */
 bool spad__read_threads(spad__reader *r);
 bool spad__read_unit(spad__reader *r);
 bool spad__read_barrier(spad__reader *r);
@@ -180,7 +180,7 @@ bool spad__read_copies(spad__reader *r, const char *name, spad__span span);
 /* "of 128 threads registers 240" of an agent; amounts of 0: not stated. */
 bool spad__read_agent_threads(spad__reader *r, spad_amount *threads, spad_amount *registers);
 
-/* A '}' is taken. *ended: it is that of a body, and reading goes on elsewhere. */
+/* A '}' is taken. *ended: it ends a body, and reading goes on elsewhere. */
 bool spad__end_expansion(spad__reader *r, bool *ended);
 
 /* Reports a declaration in a macro: its names would be declared once more at every call. */

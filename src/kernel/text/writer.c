@@ -171,7 +171,7 @@ static void put_cluster(kernel_writer *w) {
     end_line(w);
 }
 
-/* "threads 256 registers 128": those of the main program. */
+/* "threads 256 registers 128": of the main program. */
 static void put_main_threads(kernel_writer *w) {
     const spad_kernel_agent *program = &w->kernel->agents.items[0];
     if (program->threads.value == 0) return;

@@ -17,7 +17,7 @@ static void free_items(spad_walk *walk, void *items, size_t count, size_t size) 
     spad__free(&walk->host, items, count * size);
 }
 
-/* Is there a wait for the next phase whose parity is no expression? */
+/* Is there a wait for the next phase, without a parity? */
 static bool waits_for_next(const spad_kernel *k) {
     for (size_t i = 0; i < k->statements.count; i++) {
         const spad_statement *s = &k->statements.items[i];

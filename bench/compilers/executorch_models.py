@@ -3,7 +3,7 @@
 
     python bench/compilers/executorch_models.py [--run] MODEL...
 
-Prints a row of docs/compilers.md for each model; --run also runs the program in ExecuTorch's runtime
+Prints a row of docs/results/compilers.md for each model; --run also runs the program in ExecuTorch's runtime
 and compares it with PyTorch. Random weights, 1 x 3 x 224 x 224 (inception_v3: 299).
 """
 

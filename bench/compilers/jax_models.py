@@ -3,7 +3,7 @@
 
     python bench/compilers/jax_models.py FOLDER
 
-Writes XLA's dumps and IREE's slices to the folder and prints rows of docs/compilers.md. Needs jax, and
+Writes XLA's dumps and IREE's slices to the folder and prints rows of docs/results/compilers.md. Needs jax, and
 iree-compile of the package iree-base-compiler for the rows of IREE.
 """
 

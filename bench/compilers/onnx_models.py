@@ -3,8 +3,8 @@
 
     python bench/compilers/onnx_models.py [--keep FOLDER] MODEL...
 
-Prints a row of docs/compilers.md for each model: one of torchvision, 1 x 3 x 224 x 224 (inception_v3: 299), or
-unet or csp below. --keep writes the .onnx files. Needs torch, torchvision, onnx, onnxscript. Random weights.
+Prints a row of docs/results/compilers.md for each model: one of torchvision, 1 x 3 x 224 x 224 (inception_v3: 299),
+or unet or csp below. --keep writes the .onnx files. Needs torch, torchvision, onnx, onnxscript. Random weights.
 """
 
 import io

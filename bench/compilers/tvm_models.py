@@ -4,7 +4,7 @@
     python bench/compilers/tvm_models.py
 
 Builds the layers of SqueezeNet 1.1 and of ResNet-18 (1 x 3 x 224 x 224), fuses operators as TVM does, and
-prints a row of docs/compilers.md for each.
+prints a row of docs/results/compilers.md for each.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tilelang_bytes.py: bytes of shared memory of TileLang's examples, as TileLang lowers them and as spad places the recorded body of the
-same function (docs/tilelang.md). Nothing of the examples is imported but their functions and the constants they use. No GPU is needed.
+same function (docs/results/tilelang.md). Nothing of the examples is imported but their functions and the constants they use. No GPU is needed.
 
     PYTHONPATH=build/release/python python3 bench/tilelang_bytes.py tilelang/examples [--only WORD]    # needs tilelang and torch
 """

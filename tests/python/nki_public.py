@@ -10,6 +10,7 @@ verdict. Nothing of the checkouts is part of this repository.
 """
 
 import contextlib
+import csv
 import importlib.util
 import os
 import sys
@@ -332,16 +333,17 @@ def verdict(row):
 
 
 def table(rows):
-    """The table of docs/results/nki.md: (checkout, name, row) of each call."""
+    """docs/results/nki-kernels.csv: (checkout, name, row) of each call."""
     groups = {}
     for key, row in rows:
         groups.setdefault(key, []).append(row)
-    print("| kernel | calls | operations | seconds: trace, check | verdict |\n|---|---|---|---|---|")
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("kernel", "calls", "operations", "trace_s", "check_s", "verdict"))
     for (_, name), made in groups.items():
-        print(f"| `{name}` | {len(made)} | {spread([row['operations'] for row in made])} | "
-              f"{spread([row['trace'] for row in made], '{:.2f}')}, "
-              f"{spread([row['check'] for row in made], '{:.2f}')} | "
-              f"{'; '.join(dict.fromkeys(map(verdict, made)))} |")
+        writer.writerow((name, len(made), spread([row["operations"] for row in made]),
+                         spread([row["trace"] for row in made], "{:.2f}"),
+                         spread([row["check"] for row in made], "{:.2f}"),
+                         "; ".join(dict.fromkeys(map(verdict, made)))))
 
 
 def main():

@@ -7,7 +7,7 @@
  *
  *     test_plan_rules [PROBLEMS [SEED [table]]]
  *
- * With `table` the number of problems per pair is printed, as docs/reliability.md has it.
+ * With `table` each rule's rarest partner is printed, as in docs/pairs.md.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "spad/experimental/spaces.h"
+#include "support/rarest_pairs.h"
 #include "support/rule_oracle.h"
 #include "support/support.h"
 
@@ -45,23 +46,11 @@ static void count_pairs(const rule_oracle *o) {
         for (int b = 0; b < a; b++) met[a][b] += both[a][b];
 }
 
-static void print_table(void) {
-    printf("| rule |");
-    for (int b = 0; b + 1 < RULES; b++) printf(" %s |", rule_names[b]);
-    printf("\n|---|");
-    for (int b = 0; b + 1 < RULES; b++) printf("---:|");
-    for (int a = 1; a < RULES; a++) {
-        printf("\n| %s |", rule_names[a]);
-        for (int b = 0; b + 1 < RULES; b++) {
-            if (b >= a)
-                printf(" |");
-            else if (rule_obstacle((rule)a, (rule)b) != NULL)
-                printf(" - |");
-            else
-                printf(" %lld |", (long long)met[a][b]);
-        }
-    }
-    printf("\n");
+static int64_t rules_met(int a, int b, const void *context) {
+    (void)context;
+    const int high = a > b ? a : b;
+    const int low = a > b ? b : a;
+    return rule_obstacle((rule)high, (rule)low) != NULL ? -1 : met[high][low];
 }
 
 /* ---- comparing --------------------------------------------------------------------- */
@@ -269,7 +258,7 @@ static void every_two_rules_agree_with_brute_force(void **state) {
     for (number = 0; number < problems; number++) one_problem(&random);
     *state = NULL;
     if (table) {
-        print_table();
+        write_rarest_pairs("rule", rule_names, RULES, rules_met, NULL);
         printf("%lld problems compared, %lld impossible, %lld with costs, %lld refused, %lld too "
                "tall\n",
                (long long)compared, (long long)impossible, (long long)costly, (long long)refused,

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "plan/tiers/tiers.h"
 #include "spad/experimental/spaces.h"
+#include "support/rarest_pairs.h"
 #include "support/support.h"
 
 enum { BUFFERS = 4, USES = 3, PHASES = 2 * USES - 1, MEMORIES = 3, MOMENTS = 6, STAYS = 12 };
@@ -325,19 +326,9 @@ static void count_rules(const oracle *o, const wording *w) {
         for (int y = 0; y < x; y++) met[x][y] += both[x][y];
 }
 
-static void print_table(void) {
-    printf("| rule |");
-    for (int y = 0; y + 1 < RULES; y++) printf(" %s |", rule_names[y]);
-    printf("\n|---|");
-    for (int y = 0; y + 1 < RULES; y++) printf("---:|");
-    for (int x = 1; x < RULES; x++) {
-        printf("\n| %s |", rule_names[x]);
-        for (int y = 0; y + 1 < RULES; y++) {
-            if (y < x) printf(" %lld", (long long)met[x][y]);
-            printf(" |");
-        }
-    }
-    printf("\n%lld texts\n", (long long)texts);
+static int64_t rules_met(int x, int y, const void *context) {
+    (void)context;
+    return x > y ? met[x][y] : met[y][x];
 }
 
 static void write_problem(const oracle *o, const wording *w, char *text, size_t room) {
@@ -448,7 +439,10 @@ static void tiers_agree_with_brute_force(void **state) {
     int64_t moved = 0;
     for (int64_t n = 0; n < problems; n++)
         compare_one(&random, problems > 5000 || n % 4 == 0, &impossible, &moved);
-    if (table) print_table();
+    if (table) {
+        write_rarest_pairs("rule", rule_names, RULES, rules_met, NULL);
+        printf("%lld texts\n", (long long)texts);
+    }
     if (problems < 1000) return;
     assert_true(impossible > problems / 50 && moved > problems / 20);
     for (int x = 0; x < RULES; x++)

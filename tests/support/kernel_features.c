@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "spad/experimental/kernel_rows.h"
+#include "support/rarest_pairs.h"
 
 typedef enum feature {
     NESTED_LOOPS,
@@ -243,19 +244,12 @@ long feature_pairs_missing(const feature_pairs *pairs, long least) {
     return missing;
 }
 
+static int64_t features_met(int a, int b, const void *context) {
+    const feature_pairs *pairs = context;
+    return a > b ? pairs->met[a][b] : pairs->met[b][a];
+}
+
 void feature_pairs_write(const feature_pairs *pairs) {
-    printf("Result: %ld kernels.\n\n| feature |", pairs->kernels);
-    for (int b = 0; b + 1 < FEATURES; b++) printf(" %s |", feature_names[b]);
-    printf("\n|---|");
-    for (int b = 0; b + 1 < FEATURES; b++) printf("---:|");
-    for (int a = 1; a < FEATURES; a++) {
-        printf("\n| %s |", feature_names[a]);
-        for (int b = 0; b + 1 < FEATURES; b++) {
-            if (b >= a)
-                printf(" |");
-            else
-                printf(" %ld |", pairs->met[a][b]);
-        }
-    }
-    printf("\n");
+    printf("Result: %ld kernels.\n\n", pairs->kernels);
+    write_rarest_pairs("feature", feature_names, FEATURES, features_met, pairs);
 }

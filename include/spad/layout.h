@@ -6,7 +6,7 @@
  * The lifetimes of slots come from the text of the kernel, so the cost does not
  * depend on trip counts: a time is the number of a statement, and a slot that a
  * loop touches is needed in the whole loop, unless its tensor is declared in it.
- * docs/layout.md shows why two tiles never have the same bytes while both are
+ * docs/layout-how.md shows why two tiles never have the same bytes while both are
  * needed.
  *
  * A layout is immutable; const functions may run concurrently.

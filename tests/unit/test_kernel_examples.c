@@ -263,6 +263,7 @@ static void blocks_of_the_manual_can_be_walked(void **state) {
     walk_blocks("docs/kernel-reference.md", 9);
     walk_blocks("docs/kernel-sync.md", 2);
     walk_blocks("docs/layout.md", 1);
+    walk_blocks("docs/layout-how.md", 1);
 }
 
 int main(void) {

@@ -194,12 +194,27 @@ static PyObject *remarks_of(const spad_ptx_run *run) {
     return list;
 }
 
+/* Bytes of contents, None where there are none. */
+static PyObject *memory_of(const spad_ptx_run *run) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i < spad_ptx_run_memory_count(run) && list != NULL; i++) {
+        const spad_ptx_memory m = spad_ptx_run_get_memory(run, i);
+        const Py_ssize_t count = (Py_ssize_t)m.content_bytes;
+        PyObject *row = Py_BuildValue("{sKsLsy#sy#}", "address", (unsigned long long)m.address,
+                                      "bytes", (long long)m.bytes, "contents", m.contents, count,
+                                      "known", m.known, count);
+        if (row == NULL || !py_append(list, row)) Py_CLEAR(list);
+    }
+    return list;
+}
+
 static PyObject *info_of(const spad_ptx_run *run) {
     const spad_ptx_counts c = spad_ptx_run_get_counts(run);
-    return Py_BuildValue("{sLsLsisisisLsssN}", "instructions", (long long)c.instructions, "events",
-                         (long long)c.events, "ctas", (int)c.ctas, "warps", (int)c.warps, "choices",
-                         (int)c.choices, "not_executed", (long long)c.not_executed, "loops",
-                         spad_ptx_run_get_folding(run), "remarks", remarks_of(run));
+    return Py_BuildValue("{sLsLsisisisLsssNsN}", "instructions", (long long)c.instructions,
+                         "events", (long long)c.events, "ctas", (int)c.ctas, "warps", (int)c.warps,
+                         "choices", (int)c.choices, "not_executed", (long long)c.not_executed,
+                         "loops", spad_ptx_run_get_folding(run), "remarks", remarks_of(run),
+                         "memory", memory_of(run));
 }
 
 /* Executes the launch; the kernel goes into `self`. Returns the facts of the run. */

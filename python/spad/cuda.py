@@ -31,8 +31,9 @@ __all__ = ["CudaKernel", "check", "kernels", "load"]
 
 
 class CudaKernel(Kernel):
-    """The kernel of one executed launch. run: a dict with the numbers of the execution, and `remarks`: what is wrong
-    or not certain beside the kernel."""
+    """The kernel of one executed launch. run: a dict with the numbers of the execution, `remarks`: what is wrong or not
+    certain beside the kernel, and `memory`: device memory afterwards, as dicts with `address`, `bytes`, and `contents`
+    and `known` (per byte, 0: not known) where the launch gave contents, else None."""
 
     run: dict[str, Any]
 

@@ -277,6 +277,8 @@ TABLE = {
     "spad_ptx_run_take_kernel": "cuda.load",
     "spad_ptx_run_get_counts": "cuda.CudaKernel",
     "spad_ptx_run_get_folding": "cuda.CudaKernel",
+    "spad_ptx_run_memory_count": "cuda.CudaKernel",
+    "spad_ptx_run_get_memory": "cuda.CudaKernel",
     "spad_ptx_run_remark_count": "cuda.CudaKernel",
     "spad_ptx_run_get_remark": "cuda.CudaKernel",
     "spad_ptx_run_get_frame": C_ONLY,

@@ -50,6 +50,21 @@ def test_loops(root):
     assert short.run["loops"] == "no loops: no warp repeats anything three times" and not short.params
 
 
+def test_memory_afterwards(root):
+    """Results are there where the launch gives contents, and only what they depend on is known."""
+    def memory(*args):
+        return sc.load(path(root, "mutants.ptx"), "double_buffer", block=128, args=[*args, 2]).run["memory"]
+
+    numbers = ",".join(str(n) for n in range(256))
+    given, result = memory(f"i32[2,128]={numbers}", "i32[128]=zeros")
+    words = [int.from_bytes(result["contents"][at:at + 4], "little") for at in range(0, 512, 4)]
+    assert words == [3 * (127 - t) + 128 + 127 - t for t in range(128)] and set(result["known"]) == {1}
+    assert given["bytes"] == 1024 and len(given["contents"]) == 1024 and given["address"] < result["address"]
+    unknown, result = memory("i32[2,128]", "i32[128]=zeros")
+    assert unknown["contents"] is None and unknown["known"] is None and unknown["bytes"] == 1024
+    assert set(result["known"]) == {0}
+
+
 def test_what_data_decides(root):
     """Both answers of the one branch, and none where the data is given."""
     def run(wanted, way=0):

@@ -287,6 +287,14 @@ SPAD_API spad_ptx_counts spad_ptx_run_get_counts(const spad_ptx_run *run);
  */
 SPAD_API const char *spad_ptx_run_get_folding(const spad_ptx_run *run);
 
+/** Number of regions of device memory that the launch had. */
+SPAD_API size_t spad_ptx_run_memory_count(const spad_ptx_run *run);
+
+/** A region after the run, with what the executed blocks have stored: first those of the launch's
+ *  `memory` and `variables`, then those that its arguments made, each in their order. Contents are
+ *  only there where the launch gave some, and belong to the run. */
+SPAD_API spad_ptx_memory spad_ptx_run_get_memory(const spad_ptx_run *run, size_t index);
+
 /** Number of remarks. */
 SPAD_API size_t spad_ptx_run_remark_count(const spad_ptx_run *run);
 

@@ -45,6 +45,7 @@ struct spad_ptx_run {
     spad_host host;
     const spad_ptx *ptx;
     spad_kernel *kernel;
+    spad__ptx_arguments arguments; /* with what the run has written to memory */
     spad__ptx_result result;
     SPAD_ARRAY(skipped_line) skipped;
     SPAD_ARRAY(spad__ptx_fault) faults;
@@ -591,7 +592,7 @@ static spad_status execute_launch(spad_ptx_run *run, const spad_ptx_launch *laun
 static spad_status run_launch(spad_ptx_run *run, const spad_ptx_launch *launch,
                               const spad_kernel_options *options, spad_error *error) {
     const spad__ptx_function *f = spad__ptx_kernel_function(run->ptx, launch->kernel);
-    spad__ptx_arguments arguments;
+    spad__ptx_arguments *arguments = &run->arguments;
     spad__ptx_launch l = {0};
     spad__limit limit;
     spad_status status = prepare_launch(&l, f, launch, error);
@@ -602,19 +603,16 @@ static spad_status run_launch(spad_ptx_run *run, const spad_ptx_launch *launch,
     }
     if (status != SPAD_OK) return status;
     l.limit = &limit;
-    status = spad__ptx_read_arguments(&arguments, &run->host, &run->ptx->module, f, launch, error);
-    if (status == SPAD_OK) {
-        l.parameters = arguments.bytes.items;
-        l.parameters_known = arguments.known.items;
-        l.parameter_bytes = (int64_t)arguments.bytes.count;
-        l.buffers = arguments.buffers.items;
-        l.buffer_count = arguments.buffers.count;
-        l.maps = arguments.maps.items;
-        l.map_count = arguments.maps.count;
-        status = execute_launch(run, launch, &l, options, error);
-    }
-    spad__ptx_arguments_free(&arguments);
-    return status;
+    status = spad__ptx_read_arguments(arguments, &run->host, &run->ptx->module, f, launch, error);
+    if (status != SPAD_OK) return status;
+    l.parameters = arguments->bytes.items;
+    l.parameters_known = arguments->known.items;
+    l.parameter_bytes = (int64_t)arguments->bytes.count;
+    l.buffers = arguments->buffers.items;
+    l.buffer_count = arguments->buffers.count;
+    l.maps = arguments->maps.items;
+    l.map_count = arguments->maps.count;
+    return execute_launch(run, launch, &l, options, error);
 }
 
 /* What executes the launch again: for its loops, with other arguments. */
@@ -674,7 +672,7 @@ spad_status spad_ptx_run_create(spad_ptx_run **out, const spad_ptx *ptx,
     const spad_host host = spad__host_or_default(options->host);
     spad_ptx_run *run = spad__new(&host, sizeof *run);
     if (run == NULL) return spad__fail_host_memory(error);
-    run->host = host;
+    run->host = run->arguments.host = host;
     run->ptx = ptx;
     run->choices.way = launch->way;
     spad_status status = run_launch(run, launch, options, error);
@@ -691,6 +689,7 @@ void spad_ptx_run_destroy(spad_ptx_run *run) {
     if (run == NULL) return;
     const spad_host host = run->host;
     spad__ptx_result_free(&run->result, &host);
+    spad__ptx_arguments_free(&run->arguments);
     spad__array_free(&host, &run->skipped);
     spad__array_free(&host, &run->faults);
     spad_kernel_destroy(run->kernel);
@@ -709,6 +708,19 @@ spad_ptx_counts spad_ptx_run_get_counts(const spad_ptx_run *run) {
 
 const char *spad_ptx_run_get_folding(const spad_ptx_run *run) {
     return run->folding;
+}
+
+size_t spad_ptx_run_memory_count(const spad_ptx_run *run) {
+    return run->arguments.buffers.count;
+}
+
+spad_ptx_memory spad_ptx_run_get_memory(const spad_ptx_run *run, size_t index) {
+    const spad__ptx_buffer *b = &run->arguments.buffers.items[index];
+    return (spad_ptx_memory){.address = b->address,
+                             .bytes = b->bytes,
+                             .contents = b->data,
+                             .known = b->known,
+                             .content_bytes = b->data != NULL ? b->bytes - b->beyond : 0};
 }
 
 size_t spad_ptx_run_remark_count(const spad_ptx_run *run) {

@@ -15,9 +15,8 @@ enum { COPY_PIECE = 256, COPY_BULK_ALIGN = 16, COPY_TENSOR_MAP_BYTES = 128, COPY
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* Copies `bytes`: `from_source` of them from the source, then zeros. */
-static void copy_move_bytes(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_place from,
-                            spad__ptx_place to, int64_t bytes, int64_t from_source) {
+void spad__ptx_move_bytes(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_place from,
+                          spad__ptx_place to, int64_t bytes, int64_t from_source) {
     for (int64_t done = 0; done < bytes;) {
         uint8_t data[COPY_PIECE] = {0};
         uint8_t known[COPY_PIECE];
@@ -94,7 +93,7 @@ static spad__ptx_outcome copy_run_cp_async(spad__ptx_machine *m, spad__ptx_warp 
         if (read < 0 || (read > 0 && (from.known >> lane & 1) == 0)) {
             spad__ptx_forget_bytes(m, to.at[lane], bytes);
         } else {
-            copy_move_bytes(m, w, from.at[lane], to.at[lane], bytes, read);
+            spad__ptx_move_bytes(m, w, from.at[lane], to.at[lane], bytes, read);
         }
     }
     return spad__ptx_end_event(m);
@@ -174,7 +173,7 @@ static spad__ptx_outcome copy_to_cta(spad__ptx_machine *m, spad__ptx_warp *w,
     spad__ptx_place to = d->to;
     to.cta = cta;
     if (b->from_known && !copy_is_reduction(i)) {
-        copy_move_bytes(m, w, b->from, to, d->there, d->there);
+        spad__ptx_move_bytes(m, w, b->from, to, d->there, d->there);
     } else {
         spad__ptx_forget_bytes(m, to, d->there);
     }
@@ -248,7 +247,7 @@ static spad__ptx_outcome copy_bulk_to_global(spad__ptx_machine *m, spad__ptx_war
         if ((to.known >> lane & 1) != 0 && copy_is_reduction(i)) {
             spad__ptx_forget_bytes(m, to.at[lane], bytes);
         } else if ((to.known >> lane & 1) != 0) {
-            copy_move_bytes(m, w, from.at[lane], to.at[lane], bytes, bytes);
+            spad__ptx_move_bytes(m, w, from.at[lane], to.at[lane], bytes, bytes);
         }
         spad__ptx_event *event = spad__ptx_begin_event(m, w, UINT32_C(1) << lane, SPAD__PTX_ACCESS);
         event->unit = SPAD__PTX_BULK;

@@ -23,6 +23,9 @@ typedef struct spad__ptx_delivery {
     int64_t there; /* of them, those that shared memory has a place for */
 } spad__ptx_delivery;
 
+/* Copies `bytes`: `from_source` of them from the source, then zeros. */
+void spad__ptx_move_bytes(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_place from,
+                          spad__ptx_place to, int64_t bytes, int64_t from_source);
 /* The CTAs of a copy: its mask, or the one of its destination. */
 uint32_t spad__ptx_copy_ctas(spad__ptx_machine *m, spad__ptx_warp *w,
                              const spad__ptx_instruction *i, const spad__ptx_operand *mask,

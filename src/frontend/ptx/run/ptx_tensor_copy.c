@@ -3,11 +3,14 @@
  * Copies of boxes of tensors: cp.async.bulk.tensor, cp.reduce.async.bulk.tensor.
  *
  * A copy to shared memory always writes and delivers the whole box: elements outside of the tensor
- * are filled. A copy to global memory reads what the tensor has of its box.
+ * are filled, and taken as unknown. A copy to global memory reads what the tensor has of its box.
+ * Data is moved for boxes of whole bytes whose coordinates are known; what another copy writes is
+ * unknown afterwards.
  *
  * Reference: PTX ISA 9.0, sections 5.5 (tensors), 9.7.9.27 (tensor copies).
  */
 #include "frontend/ptx/run/ptx_copy.h"
+#include "frontend/ptx/run/ptx_memory.h"
 
 enum { TENSOR_COPY_TENSOR_ALIGN = 128, TENSOR_COPY_GATHERED_ROWS = 4 };
 
@@ -91,11 +94,66 @@ static void tensor_copy_add_run(void *context, int64_t begin, int64_t end) {
     spad__ptx_add_run(m, begin, end);
 }
 
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* The coordinates of a lane; false: not all are known. */
+static bool tensor_copy_get_coordinates(const spad__ptx_machine *m, const spad__ptx_warp *w,
+                                        const spad__ptx_operand *operand, int lane, int dims,
+                                        int64_t *out) {
+    if (operand->count < dims) return false;
+    for (int d = 0; d < dims; d++) {
+        spad__ptx_value value;
+        spad__ptx_get(m, w, &m->module->operands.items[operand->first + d], SPAD__PTX_S32, &value);
+        if ((value.known >> lane & 1) == 0) return false;
+        out[d] = (int32_t)(uint32_t)value.lanes[lane];
+    }
+    return true;
+}
+
+/* Where in its tensor a plain box begins. False: not known, or the copy has no such box. */
+static bool tensor_copy_get_box(const spad__ptx_machine *m, const spad__ptx_warp *w,
+                                const spad__ptx_instruction *i, const spad__ptx_operand *operand,
+                                int lane, const spad__tensor_map *box, int64_t *out) {
+    return tensor_copy_is_tile(i) && !box->interleaved && box->element_bits % 8 == 0 &&
+           tensor_copy_get_coordinates(m, w, operand, lane, box->dims, out);
+}
+
+/* A copy whose data is moved. */
+typedef struct tensor_copy_moved {
+    spad__ptx_machine *machine;
+    spad__ptx_warp *warp;
+    int32_t cta;
+    bool loads;
+    bool adds; /* a reduction: its result is not known */
+} tensor_copy_moved;
+
+static void tensor_copy_move_piece(void *context, int64_t begin, int64_t end, uint64_t address) {
+    const tensor_copy_moved *c = context;
+    const spad__ptx_place shared = {SPAD__PTX_SHARED, c->cta, begin};
+    const spad__ptx_place global = {SPAD__PTX_GLOBAL, 0, (int64_t)address};
+    const int64_t bytes = end - begin;
+    if (c->adds || !spad__ptx_is_shared(c->machine, shared, bytes)) {
+        spad__ptx_forget_bytes(c->machine, c->loads ? shared : global, bytes);
+    } else if (spad__ptx_find(c->machine, c->warp, 0, global, bytes).bytes != NULL) {
+        spad__ptx_move_bytes(c->machine, c->warp, c->loads ? global : shared,
+                             c->loads ? shared : global, bytes, bytes);
+    }
+}
+
+/* Does the launch give contents to the tensor of a map? */
+static bool tensor_copy_has_data(spad__ptx_machine *m, const spad__ptx_warp *w,
+                                 const spad__tensor_map *map) {
+    const spad__ptx_place first = {SPAD__PTX_GLOBAL, 0, (int64_t)map->address};
+    return spad__ptx_find(m, w, 0, first, 1).bytes != NULL;
+}
+
 /* ---- copies to shared memory ----------------------------------------------------------------- */
 
+/* from NULL: the coordinates are not known, or the copy is not of a plain box. */
 static spad__ptx_outcome tensor_copy_load_to_cta(spad__ptx_machine *m, spad__ptx_warp *w,
                                                  const spad__ptx_delivery *d,
-                                                 const spad__tensor_map *box, int32_t cta) {
+                                                 const spad__tensor_map *box, const int64_t *from,
+                                                 int32_t cta) {
     spad__ptx_place to = d->to;
     int64_t rows = 1;
     to.cta = cta;
@@ -109,6 +167,9 @@ static spad__ptx_outcome tensor_copy_load_to_cta(spad__ptx_machine *m, spad__ptx
         for (int n = 1; n < box->dims; n++) rows *= box->box[n];
         spad__tensor_map_runs(box, to.offset, NULL, tensor_copy_add_run, m);
         spad__ptx_forget_bytes(m, to, span > 0 ? rows * span : d->bytes);
+        tensor_copy_moved moved = {.machine = m, .warp = w, .cta = cta, .loads = true};
+        if (from != NULL && tensor_copy_has_data(m, w, box))
+            spad__tensor_map_pieces(box, to.offset, from, tensor_copy_move_piece, &moved);
     }
     return spad__ptx_end_delivery(m, d, cta);
 }
@@ -120,8 +181,11 @@ static spad__ptx_outcome tensor_copy_load_one(spad__ptx_machine *m, spad__ptx_wa
         i->count > 3 && spad__ptx_operand_at(m, i, 3)->kind == SPAD__PTX_VECTOR;
     const spad__ptx_operand *mask = spad__ptx_operand_at(m, i, has_offsets ? 4 : 3);
     spad__tensor_map box = {0};
+    int64_t at[SPAD__TENSOR_MAP_DIMS];
+    bool plain = false;
     if (map != NULL) {
         box = tensor_copy_box_of(m, w, i, map, d->lane);
+        plain = tensor_copy_get_box(m, w, i, spad__ptx_operand_at(m, i, 1), d->lane, &box, at);
         d->bytes = spad__tensor_map_box_bytes(&box);
     } else {
         d->bytes = spad__ptx_outstanding(m, d);
@@ -131,7 +195,8 @@ static spad__ptx_outcome tensor_copy_load_one(spad__ptx_machine *m, spad__ptx_wa
     d->there = spad__ptx_check_copy(m, w, d->lane, d->to, TENSOR_COPY_TENSOR_ALIGN, d->bytes);
     for (uint32_t ctas = d->ctas; ctas != 0; ctas &= ctas - 1) {
         const int32_t cta = spad__ptx_first_lane(ctas);
-        if (tensor_copy_load_to_cta(m, w, d, map == NULL ? NULL : &box, cta) != SPAD__PTX_DONE) {
+        if (tensor_copy_load_to_cta(m, w, d, map == NULL ? NULL : &box, plain ? at : NULL, cta) !=
+            SPAD__PTX_DONE) {
             return SPAD__PTX_FAILED;
         }
     }
@@ -161,39 +226,37 @@ static spad__ptx_outcome tensor_copy_run_load(spad__ptx_machine *m, spad__ptx_wa
 
 /* ---- copies to global memory ----------------------------------------------------------------- */
 
-/* The coordinates of a lane; false: not all are known. */
-static bool tensor_copy_get_coordinates(const spad__ptx_machine *m, const spad__ptx_warp *w,
-                                        const spad__ptx_operand *operand, int lane, int dims,
-                                        int64_t *out) {
-    if (operand->count < dims) return false;
-    for (int d = 0; d < dims; d++) {
-        spad__ptx_value value;
-        spad__ptx_get(m, w, &m->module->operands.items[operand->first + d], SPAD__PTX_S32, &value);
-        if ((value.known >> lane & 1) == 0) return false;
-        out[d] = (int32_t)(uint32_t)value.lanes[lane];
-    }
-    return true;
-}
-
 static spad__ptx_outcome tensor_copy_store_one(spad__ptx_machine *m, spad__ptx_warp *w,
                                                const spad__ptx_instruction *i, int lane,
                                                spad__ptx_place from, const spad__tensor_map *map) {
     int64_t at[SPAD__TENSOR_MAP_DIMS];
     spad__tensor_map box = {0};
+    bool forgotten = true;
     if (map != NULL) box = tensor_copy_box_of(m, w, i, map, lane);
     spad__ptx_check_copy(m, w, lane, from, TENSOR_COPY_TENSOR_ALIGN,
                          map != NULL ? spad__tensor_map_box_bytes(&box) : 0);
     spad__ptx_event *event = spad__ptx_begin_event(m, w, UINT32_C(1) << lane, SPAD__PTX_ACCESS);
     event->unit = SPAD__PTX_BULK;
     event->group = SPAD__PTX_GROUP_BULK;
-    if (map != NULL) {
-        const bool clipped =
-            tensor_copy_is_tile(i) &&
-            tensor_copy_get_coordinates(m, w, spad__ptx_operand_at(m, i, 0), lane, box.dims, at);
+    if (map == NULL) {
+        forgotten = spad__ptx_forget_global(m);
+    } else {
+        const spad__ptx_operand *operand = spad__ptx_operand_at(m, i, 0);
+        const bool clipped = tensor_copy_is_tile(i) &&
+                             tensor_copy_get_coordinates(m, w, operand, lane, box.dims, at);
         spad__ptx_add_access(m, SPAD__PTX_READ, false, from.cta);
         spad__tensor_map_runs(&box, from.offset, clipped ? at : NULL, tensor_copy_add_run, m);
+        tensor_copy_moved moved = {.machine = m,
+                                   .warp = w,
+                                   .cta = from.cta,
+                                   .adds = i->op != SPAD__PTX_OP_CP_ASYNC_BULK_TENSOR};
+        if (!tensor_copy_get_box(m, w, i, operand, lane, &box, at)) {
+            forgotten = spad__ptx_forget_global(m);
+        } else if (tensor_copy_has_data(m, w, &box)) {
+            spad__tensor_map_pieces(&box, from.offset, at, tensor_copy_move_piece, &moved);
+        }
     }
-    return spad__ptx_end_event(m);
+    return forgotten ? spad__ptx_end_event(m) : SPAD__PTX_FAILED;
 }
 
 static spad__ptx_outcome tensor_copy_run_store(spad__ptx_machine *m, spad__ptx_warp *w,

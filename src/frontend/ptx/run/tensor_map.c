@@ -54,12 +54,12 @@ const char *spad__tensor_map_fault(const spad__tensor_map *map) {
     return bytes == 0 ? "has an empty box" : NULL;
 }
 
-/* Bytes [first, last) of a row that starts at `at`. */
+/* Bytes [first, last) of a row that starts at `at`; byte 0 of it has the address. */
 static void map_add_row(const spad__tensor_map *map, int64_t at, int64_t first, int64_t last,
-                        spad__tensor_map_add *add, void *context) {
+                        uint64_t address, spad__tensor_map_add_piece *add, void *context) {
     const int64_t span = spad__tensor_map_span(map);
     if (span == 0) {
-        add(context, at + first, at + last);
+        add(context, at + first, at + last, address + (uint64_t)first);
         return;
     }
     const int64_t atom = map_atom(map);
@@ -67,7 +67,7 @@ static void map_add_row(const spad__tensor_map *map, int64_t at, int64_t first, 
         const int64_t until = spad__min(last, (from / atom + 1) * atom);
         const int64_t place = at + from;
         const int64_t moved = place ^ ((place >> 7 & (span / atom - 1)) * atom);
-        add(context, moved, moved + until - from);
+        add(context, moved, moved + until - from, address + (uint64_t)from);
     }
 }
 
@@ -78,34 +78,79 @@ static int64_t map_clip(const spad__tensor_map *map, int d, const int64_t *from,
     return spad__max(*first, spad__min(map->box[d], map->size[d] - from[d]));
 }
 
-void spad__tensor_map_runs(const spad__tensor_map *map, int64_t at, const int64_t *from,
-                           spad__tensor_map_add *add, void *context) {
-    const int64_t span = spad__tensor_map_span(map);
-    const int64_t inner = map_bytes_of(map, map->box[0]);
-    const int64_t pitch = span > 0 ? span : inner;
-    int64_t first[SPAD__TENSOR_MAP_DIMS] = {0};
-    int64_t last[SPAD__TENSOR_MAP_DIMS] = {0};
-    int64_t rows = 1;
+/* What of a box is within the tensor, in each dimension. True: all of it is. */
+static bool map_clip_all(const spad__tensor_map *map, const int64_t *from, int64_t *first,
+                         int64_t *last) {
     bool whole = true;
     for (int d = 0; d < map->dims; d++) {
         last[d] = map_clip(map, d, from, &first[d]);
         whole = whole && first[d] == 0 && last[d] == map->box[d];
-        if (d > 0) rows *= map->box[d];
     }
-    if (whole && pitch == inner && (span == 0 || at % span == 0)) {
-        add(context, at, at + rows * inner);
-        return;
-    }
-    for (int64_t row = 0; row < rows; row++) {
+    return whole;
+}
+
+/* Bytes from one row of a box to the next one. */
+static int64_t map_pitch(const spad__tensor_map *map) {
+    const int64_t span = spad__tensor_map_span(map);
+    return span > 0 ? span : map_bytes_of(map, map->box[0]);
+}
+
+static int64_t map_rows(const spad__tensor_map *map) {
+    int64_t rows = 1;
+    for (int d = 1; d < map->dims; d++) rows *= map->box[d];
+    return rows;
+}
+
+/* from NULL: the whole box, and no addresses. */
+static void map_walk(const spad__tensor_map *map, int64_t at, const int64_t *from,
+                     spad__tensor_map_add_piece *add, void *context) {
+    int64_t first[SPAD__TENSOR_MAP_DIMS] = {0};
+    int64_t last[SPAD__TENSOR_MAP_DIMS] = {0};
+    (void)map_clip_all(map, from, first, last);
+    for (int64_t row = 0; row < map_rows(map); row++) {
+        uint64_t address = map->address;
+        if (from != NULL) address += (uint64_t)from[0] * (uint64_t)map_bytes_of(map, 1);
         int64_t rest = row;
         bool inside = first[0] < last[0];
         for (int d = 1; d < map->dims; d++) {
             const int64_t place = rest % map->box[d];
             inside = inside && place >= first[d] && place < last[d];
             rest /= map->box[d];
+            if (from != NULL) address += (uint64_t)(from[d] + place) * (uint64_t)map->stride[d];
         }
         if (!inside) continue;
-        map_add_row(map, at + row * pitch, map_bytes_of(map, first[0]), map_bytes_of(map, last[0]),
-                    add, context);
+        map_add_row(map, at + row * map_pitch(map), map_bytes_of(map, first[0]),
+                    map_bytes_of(map, last[0]), address, add, context);
     }
+}
+
+/* What takes runs, as what takes pieces. */
+typedef struct map_runs {
+    spad__tensor_map_add *add;
+    void *context;
+} map_runs;
+
+static void map_add_run(void *context, int64_t begin, int64_t end, uint64_t address) {
+    const map_runs *runs = context;
+    (void)address;
+    runs->add(runs->context, begin, end);
+}
+
+void spad__tensor_map_runs(const spad__tensor_map *map, int64_t at, const int64_t *from,
+                           spad__tensor_map_add *add, void *context) {
+    int64_t first[SPAD__TENSOR_MAP_DIMS], last[SPAD__TENSOR_MAP_DIMS];
+    const int64_t span = spad__tensor_map_span(map);
+    const int64_t inner = map_bytes_of(map, map->box[0]);
+    map_runs runs = {add, context};
+    if (map_clip_all(map, from, first, last) && map_pitch(map) == inner &&
+        (span == 0 || at % span == 0)) {
+        add(context, at, at + map_rows(map) * inner);
+        return;
+    }
+    map_walk(map, at, from, map_add_run, &runs);
+}
+
+void spad__tensor_map_pieces(const spad__tensor_map *map, int64_t at, const int64_t *from,
+                             spad__tensor_map_add_piece *add, void *context) {
+    map_walk(map, at, from, add, context);
 }

@@ -33,6 +33,9 @@ typedef struct spad__tensor_map {
 } spad__tensor_map;
 
 typedef void spad__tensor_map_add(void *context, int64_t begin, int64_t end);
+/* Bytes [begin, end) of shared memory, and the address of the first one in global memory. */
+typedef void spad__tensor_map_add_piece(void *context, int64_t begin, int64_t end,
+                                        uint64_t address);
 
 /* Bytes of the swizzle's rows; 0: no swizzle. */
 int64_t spad__tensor_map_span(const spad__tensor_map *map);
@@ -45,5 +48,8 @@ const char *spad__tensor_map_fault(const spad__tensor_map *map);
  * padding, else O(its chunks of 16 bytes). */
 void spad__tensor_map_runs(const spad__tensor_map *map, int64_t at, const int64_t *from,
                            spad__tensor_map_add *add, void *context);
+/* The same from known coordinates on, in pieces that lie together in both memories. */
+void spad__tensor_map_pieces(const spad__tensor_map *map, int64_t at, const int64_t *from,
+                             spad__tensor_map_add_piece *add, void *context);
 
 #endif

@@ -93,9 +93,9 @@ template <bool RIGHT> INLINE void collectives_of(const u32 *in, u32 *out) {
     } storage;
     __shared__ u32 most;
     u32 x = in[T] % 1000, before;
-    const u32 sum = reduce(storage.reduce).Sum(x);
-    if (RIGHT) __syncthreads();
     scan(storage.scan).ExclusiveSum(x, before);
+    if (RIGHT) __syncthreads();
+    const u32 sum = reduce(storage.reduce).Sum(x);
     if (T == 0) most = sum / 2;
     __syncthreads();
     out[T] = before + most;

@@ -43,6 +43,12 @@ static inline int64_t spad__add_clamped(int64_t a, int64_t b) {
     return b < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* a x b for a, b >= 0, or the limit of 64 bits. */
+static inline int64_t spad__mul_clamped(int64_t a, int64_t b) {
+    int64_t product;
+    return spad__mul(a, b, &product) ? product : INT64_MAX;
+}
+
 static inline bool spad__is_pow2(int64_t value) {
     return value > 0 && (value & (value - 1)) == 0;
 }

@@ -7,11 +7,13 @@
  *             C is the largest that is written. Both are multiplied in the narrower of their
  *             types: what is wider is converted first.
  *   elements  those of the largest operand, per kind of work. Each kind has a pipe of its own, and
- *             they work at the same time: the longest one counts. An agent of fewer threads than
- * the engine serves at a time takes longer, and leaves the rest of it to others. paths     bytes at
- * the source (of registers: at the destination), at the rate of the path, or at the share of the
- * chip's rate that is left for one of the units that are at work, if that is less. Of several
- * paths, the one that takes longest.
+ *             they work at the same time: the longest one counts, but no more instructions begin
+ *             in a cycle than the engine has threads. An agent of fewer threads than the engine
+ *             serves at a time takes longer, and leaves the rest of it to others. An operation
+ *             without accesses states the work of all its threads.
+ *   paths     bytes at the source (of registers: at the destination), at the rate of the path, or
+ *             at the share of the chip's rate that is left for one of the units that are at work,
+ *             if that is less. Of several paths, the one that takes longest.
  */
 #include <string.h>
 
@@ -151,34 +153,40 @@ static const spad_rate *find_element_rate(const spad_engine *engine, spad_work w
     return NULL;
 }
 
-/* The work per element: as the operation says, or by its name, or one addition, which is an
+/* The work per element: as the operation says (true), or by its name, or one addition, which is an
  * estimate. */
-static void find_work(const spad_statement *s, int64_t work[SPAD_WORKS], spad__cost *out) {
+static bool find_work(const spad_statement *s, int64_t work[SPAD_WORKS], spad__cost *out) {
     bool given = false;
     for (int i = 0; i < SPAD_WORKS; i++) {
         work[i] = s->work[i].value;
         given = given || work[i] > 0;
     }
+    if (given) return true;
     for (int i = SPAD_WORK_FMA; i < SPAD_WORKS && !given; i++) {
         given = strcmp(s->name, spad__work_name((spad_work)i)) == 0;
         work[i] = given;
     }
-    if (given) return;
+    if (given) return false;
     work[SPAD_WORK_FMA] = 1;
     out->origin = SPAD_ORIGIN_ESTIMATE;
+    return false;
 }
 
 static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
                            const spad_walk_event *event, spad__cost *out, int64_t *cycles) {
     int64_t work[SPAD_WORKS];
-    int64_t elements = 0;
-    out->known = event->access_count > 0; /* otherwise there is nothing to count */
+    int64_t elements = 0, instructions = 0, issued = 0;
+    const bool given = find_work(s, work, out);
+    if (event->access_count == 0 && given) { /* its work is that of all threads */
+        elements = 1;
+        out->origin = SPAD_ORIGIN_ESTIMATE;
+    }
+    out->known = event->access_count > 0 || given;
     for (size_t i = 0; i < event->access_count; i++) {
         int64_t count;
         if (!elements_of(sim, &event->accesses[i], &count)) return false;
         elements = spad__max(elements, count);
     }
-    find_work(s, work, out);
     *cycles = 0;
     for (int i = SPAD_WORK_FMA; i < SPAD_WORKS && out->known; i++) {
         int64_t some;
@@ -189,7 +197,11 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
         cost_note(out, &rate->figure);
         if (!spad__scale_up(elements, work[i], rate->per_cycle, &some)) return false;
         *cycles = spad__max(*cycles, some);
+        if (!spad__add(instructions, work[i], &instructions)) return false;
     }
+    if (engine->threads == 0) return true;
+    if (!spad__scale_up(elements, instructions, engine->threads, &issued)) return false;
+    *cycles = spad__max(*cycles, issued);
     return true;
 }
 

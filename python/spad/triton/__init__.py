@@ -268,6 +268,11 @@ class TritonKernel(Kernel):
             raise _spad.ArgumentError(f"'{self.name}': the time of a grid is not known for clusters whose blocks share memory")
         chip = target if target is not None else self.target
         blocks = grid if isinstance(grid, int) else math.prod(grid)
+        if "tt.get_num_programs" in self.ttgir and "num_programs" not in self.sizes:
+            programs = {"num_programs": grid if isinstance(grid, int) else grid[0]}  # a loop over rows depends on it
+            launched = TritonKernel.read(self.ttgir, self.file, {**self.sizes, **programs})
+            launched.registers = self.registers
+            return launched.sim(layout, grid, registers, reused, cached, target, **options)
         units = chip.data.get("units") or 1
         tiles = _spad.Kernel.ttgir_tiles(self.ttgir, min(blocks, units), self.sizes)
         shares = {tile["name"]: (tile["reused"], tile["near"]) for tile in tiles}

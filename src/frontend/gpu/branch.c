@@ -89,6 +89,7 @@ static bool keep_unknown(spad__gpu *g, spad__scalar condition, const spad__gpu_d
 
 void spad__gpu_open_branch(spad__gpu *g, spad__gpu_branch *branch, spad__scalar condition,
                            const spad__gpu_decision *decision) {
+    spad__gpu_end_work(g);
     *branch = (spad__gpu_branch){.condition = condition,
                                  .decision = *decision,
                                  .site = g->site,
@@ -100,6 +101,7 @@ void spad__gpu_open_branch(spad__gpu *g, spad__gpu_branch *branch, spad__scalar 
 }
 
 void spad__gpu_else_branch(spad__gpu *g, spad__gpu_branch *branch) {
+    spad__gpu_end_work(g);
     branch->middle = g->records.all.count;
     branch->has_else = true;
     g->site = branch->site;
@@ -107,6 +109,7 @@ void spad__gpu_else_branch(spad__gpu *g, spad__gpu_branch *branch) {
 }
 
 void spad__gpu_close_branch(spad__gpu *g, spad__gpu_branch *branch) {
+    spad__gpu_end_work(g);
     g->records.depth--;
     g->site = branch->site;
     if (!branch->has_else) branch->middle = g->records.all.count;
@@ -129,6 +132,7 @@ void spad__gpu_close_branch(spad__gpu *g, spad__gpu_branch *branch) {
 }
 
 bool spad__gpu_drop_branch(spad__gpu *g, spad__gpu_branch *branch) {
+    spad__gpu_end_work(g);
     if (g->dry || g->outcome == SPAD__GPU_FAILED || !records_are_off_chip(g, branch->opened))
         return false;
     g->records.depth--;

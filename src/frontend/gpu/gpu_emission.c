@@ -404,6 +404,12 @@ static spad_status emit_operation(spad__gpu *g, const spad__gpu_rows *rows,
             spad__kernel_builder_group(g->emission.builder, rows->groups[record->group], error));
     }
     if (record->no_time) SPAD__GPU_TRY(emit_no_time(g, error));
+    for (int kind = 0; kind < SPAD_WORKS; kind++) {
+        if (record->work[kind] == 0) continue;
+        const spad_amount amount = {.value = record->work[kind]};
+        SPAD__GPU_TRY(
+            spad__kernel_builder_work(g->emission.builder, (spad_work)kind, amount, error));
+    }
     return record->buffer < 0 ? SPAD_OK : emit_deliveries(g, record, error);
 }
 

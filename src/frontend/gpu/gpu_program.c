@@ -32,6 +32,7 @@ void spad__gpu_begin_pass(spad__gpu *g, spad__gpu_mode mode) {
     g->records.all.count = g->records.accesses.count = g->records.thread_maps.count = 0;
     g->records.agents.count = 0;
     g->records.depth = g->records.partitioned = 0;
+    g->records.work = (spad__gpu_work){0};
     g->unknowns.count = 0;
     for (int i = 0; i < SPAD__ASSUMPTIONS; i++) g->assumptions.sites[i] = -1;
     g->assumptions.repeated_count = 0;

@@ -5,7 +5,9 @@
 #include "frontend/gpu/recorded.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/checked.h"
 #include "frontend/gpu/gpu_program.h"
 #include "kernel/kernel_builder.h"
 #include "spad/experimental/kernel_rows.h"
@@ -19,8 +21,7 @@ static bool is_silent(const spad__gpu *g) {
 
 /* ---- records ------------------------------------------------------------------------- */
 
-spad__gpu_record *spad__gpu_add_record(spad__gpu *g, spad__gpu_record_kind kind) {
-    if (is_silent(g)) return NULL;
+static spad__gpu_record *append_record(spad__gpu *g, spad__gpu_record_kind kind) {
     if (g->records.all.count == SPAD__GPU_RECORDS_MAX) {
         spad__gpu_fail(g, "more than %d statements: give smaller sizes", SPAD__GPU_RECORDS_MAX);
         return NULL;
@@ -42,6 +43,32 @@ spad__gpu_record *spad__gpu_add_record(spad__gpu *g, spad__gpu_record_kind kind)
                                  .buffer = -1,
                                  .first_access = (uint32_t)g->records.accesses.count};
     return record;
+}
+
+void spad__gpu_end_work(spad__gpu *g) {
+    const spad__gpu_work work = g->records.work;
+    if (!work.any) return;
+    g->records.work = (spad__gpu_work){0};
+    spad__gpu_record *record = append_record(g, SPAD__RECORD_OPERATION);
+    if (record == NULL) return;
+    record->name = "compute";
+    record->stream = work.stream;
+    record->site = work.site;
+    memcpy(record->work, work.amount, sizeof record->work);
+}
+
+spad__gpu_record *spad__gpu_add_record(spad__gpu *g, spad__gpu_record_kind kind) {
+    if (is_silent(g)) return NULL;
+    spad__gpu_end_work(g);
+    return append_record(g, kind);
+}
+
+void spad__gpu_add_work(spad__gpu *g, spad_work work, int64_t amount) {
+    if (is_silent(g) || amount == 0) return;
+    spad__gpu_work *w = &g->records.work;
+    if (w->stream != g->records.stream) spad__gpu_end_work(g);
+    if (!w->any) *w = (spad__gpu_work){true, g->records.stream, g->site, {0}};
+    w->amount[work] = spad__add_clamped(w->amount[work], amount);
 }
 
 spad__gpu_record *spad__gpu_add_statement(spad__gpu *g, spad_statement_kind statement) {
@@ -121,7 +148,7 @@ void spad__gpu_set_threads(spad__gpu *g, int32_t threads) {
 static bool reopen_if(spad__gpu *g, spad__scalar condition) {
     size_t at = g->records.all.count;
     int depth = 0;
-    if (at == 0 || g->records.all.items[at - 1].kind != SPAD__RECORD_END ||
+    if (at == 0 || g->records.work.any || g->records.all.items[at - 1].kind != SPAD__RECORD_END ||
         g->records.all.items[at - 1].stream != g->records.stream ||
         g->records.all.items[at - 1].block != g->cluster.block) {
         return false;

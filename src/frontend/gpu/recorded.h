@@ -84,6 +84,7 @@ typedef struct spad__gpu_record {
     uint32_t joined;     /* bits of a block's number that share one mbarrier */
     spad__scalar stage;
     unsigned flags;
+    int64_t work[SPAD_WORKS]; /* OPERATION: of all threads, by kind */
     uint32_t first_access;
     uint32_t access_count;
 } spad__gpu_record;
@@ -95,6 +96,14 @@ typedef struct spad__gpu_agent {
     int64_t barrier;   /* in the kernel: of its warps; -1: none yet */
 } spad__gpu_agent;
 
+/* Work in registers since the last record. */
+typedef struct spad__gpu_work {
+    bool any;
+    int stream;
+    int32_t site; /* of the first of it */
+    int64_t amount[SPAD_WORKS];
+} spad__gpu_work;
+
 typedef struct spad__gpu_records {
     SPAD_ARRAY(spad__gpu_record) all;
     SPAD_ARRAY(spad__gpu_access) accesses;
@@ -104,15 +113,20 @@ typedef struct spad__gpu_records {
     int64_t warps;                      /* of the main program */
     int stream;                         /* of new records */
     int depth;                          /* open loops and conditions */
-    int partitioned;                    /* how often the program has split into agents so far */
-    bool has_partitions;                /* it splits somewhere: the kernel has agents */
-    bool has_barriers; /* the text has all barriers between the warps of an agent */
+    spad__gpu_work work;
+    int partitioned;     /* how often the program has split into agents so far */
+    bool has_partitions; /* it splits somewhere: the kernel has agents */
+    bool has_barriers;   /* the text has all barriers between the warps of an agent */
 } spad__gpu_records;
 
 spad__gpu_record *spad__gpu_add_record(spad__gpu *g, spad__gpu_record_kind kind);
 spad__gpu_record *spad__gpu_add_statement(spad__gpu *g, spad_statement_kind statement);
 /* `name` is static. */
 spad__gpu_record *spad__gpu_add_operation(spad__gpu *g, const char *name, spad__gpu_unit unit);
+/* Counts work of the threads in registers. It becomes an operation before the next record. */
+void spad__gpu_add_work(spad__gpu *g, spad_work work, int64_t amount);
+/* What has been counted becomes an operation. */
+void spad__gpu_end_work(spad__gpu *g);
 /* Adds an access to the newest record. view NULL: all of the buffer, as behind a pointer. */
 void spad__gpu_add_access(spad__gpu *g, int32_t buffer, const spad__gpu_view *view, unsigned kind);
 /* Adds the registers that threads move a tile through to the newest operation. Only their size

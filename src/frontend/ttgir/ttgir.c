@@ -219,6 +219,7 @@ static void begin_pass(spad__ttgir *t, spad__gpu_mode mode) {
 static void free_text(spad__ttgir *t) {
     spad__array_free(t->g->host, &t->values);
     spad__array_free(t->g->host, &t->uses.used);
+    spad__array_free(t->g->host, &t->uses.loaded);
     spad__array_free(t->g->host, &t->uses.givers);
     spad__array_free(t->g->host, &t->uses.origins);
     spad__array_free(t->g->host, &t->bounds);
@@ -521,10 +522,10 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (targeted != SPAD_OK) return targeted;
     const spad_status read = ttgir_read_arguments(t, used, error);
     if (read != SPAD_OK) return read;
-    if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t) ||
-        !spad__ttgir_list_uncounted(t, t->uncounted, sizeof t->uncounted)) {
+    if (!spad__ttgir_find_uses(t) || !spad__ttgir_find_origins(t) || !spad__ttgir_find_loaded(t)) {
         return spad__fail_host_memory(error);
     }
+    spad__ttgir_list_uncounted(t, t->uncounted, sizeof t->uncounted);
     t->g->cluster.count = spad__ttgir_count_ranks(t);
     info->together = t->g->cluster.count > 1;
     ttgir_read_program(t, used);

@@ -26,7 +26,8 @@
  *     ttgir_cluster.c   blocks of a cluster that touch each other's memory
  *     ttgir_result.c    results of products that are read too early
  *     ttgir_unused.c    loads whose value only counts where a condition holds
- *     ttgir_uncounted.c work in registers that has no statement
+ *     ttgir_work.c      what work in registers costs
+ *     ttgir_uncounted.c work in registers whose cost is not known
  *     ttgir_tiles.c     which blocks of a grid load the same tiles
  *     ttgir_barriers.c  the text with barriers that its conversion has
  *
@@ -85,7 +86,8 @@ typedef bool spad__ttgir_runner(spad__ttgir *t, int32_t region, const spad__mlir
 
 /* Facts of the text about its values, by value. The same in all passes. */
 typedef struct spad__ttgir_uses {
-    SPAD_ARRAY(bool) used;      /* an operation has it as an operand */
+    SPAD_ARRAY(int32_t) used;   /* how many operands are it */
+    SPAD_ARRAY(bool) loaded;    /* it follows from values that were loaded */
     SPAD_ARRAY(int32_t) givers; /* the operation that it is a result of; -1: none */
     SPAD_ARRAY(int32_t)
     origins; /* one more than the argument whose memory it leads to; 0: unknown */
@@ -439,7 +441,17 @@ bool spad__ttgir_find_uses(spad__ttgir *t);
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
                              const spad_kernel_options *options, bool numbers,
                              spad_diagnostics *diagnostics, spad_error *error);
-/* The element-wise work that no statement of the kernel stands for, with the names of operations;
- * "": there is none. False: no memory. */
-bool spad__ttgir_list_uncounted(const spad__ttgir *t, char *out, size_t size);
+
+/* ---- work in registers ----------------------------------------------------------------- */
+
+/* `loaded`. False: no memory. */
+bool spad__ttgir_find_loaded(spad__ttgir *t);
+/* Does it compute values of threads: neither addresses nor masks? */
+bool spad__ttgir_computes_values(const spad__ttgir *t, const spad__mlir_op *op);
+/* Is its cost known? */
+bool spad__ttgir_has_known_work(const spad__mlir *m, const spad__mlir_op *op);
+/* Counts what the operation costs the threads that run it. */
+void spad__ttgir_count_work(spad__ttgir *t, const spad__mlir_op *op);
+/* The operations that compute values and have no known cost, with their names; "": none. */
+void spad__ttgir_list_uncounted(const spad__ttgir *t, char *out, size_t size);
 #endif

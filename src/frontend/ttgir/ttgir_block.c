@@ -249,6 +249,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         spad__gpu_assume(t->g, SPAD__ASSUME_TRIPS, self);
     }
     t->g->records.depth++;
+    spad__gpu_end_work(t->g);
     const size_t before = t->g->records.all.count;
     spad__gpu_record *record = spad__gpu_add_record(t->g, SPAD__RECORD_FOR);
     if (record != NULL) {
@@ -257,6 +258,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     }
     enter_round(t, l);
     if (!t->run_region(t, l->region, &end)) return;
+    spad__gpu_end_work(t->g);
     t->g->records.depth--;
     t->loops.steady_end = steady;
     t->g->site = self;

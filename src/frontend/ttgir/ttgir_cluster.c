@@ -136,7 +136,7 @@ static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op, bool *kno
     }
     if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
         spad__mlir_named(t->m, op, "tt.atomic_cas")) {
-        return op->result_count > 0 && t->uses.used.items[op->first_result];
+        return op->result_count > 0 && t->uses.used.items[op->first_result] > 0;
     }
     if (!spad__mlir_named(t->m, op, "tt.reduce") && !spad__mlir_named(t->m, op, "tt.scan") &&
         !spad__mlir_named(t->m, op, "tt.gather")) {

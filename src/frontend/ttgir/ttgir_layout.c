@@ -231,7 +231,8 @@ static bool read_blocked(const spad__ttgir *t, spad__ttgir_words words, spad__tt
     return true;
 }
 
-/* Only its warps: instructions of rows x columns, warps after them. */
+/* Its warps and lanes: instructions of rows x columns, whose results 8 x 4 lanes have; warps after
+ * them. */
 static bool read_mma(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_layout *l) {
     int64_t shape[SPAD__GPU_RANK], warps[SPAD__GPU_RANK];
     const int count = list_of(t, words, "instrShape", shape, SPAD__GPU_RANK);
@@ -240,7 +241,9 @@ static bool read_mma(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_
         return false;
     }
     for (int d = 0; d < l->rank; d++) {
-        int64_t room = l->shape[d];
+        int64_t room = l->shape[d], lanes = l->shape[d];
+        bool same = false;
+        l->lanes[d] = fit_extent(d == 0 ? 8 : 4, &lanes, &same);
         fit_extent(shape[d], &room, &l->repeats);
         l->warps[d] = fit_extent(warps[d], &room, &l->repeats);
     }

@@ -239,6 +239,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_sync_blocks(t, op);
     spad__ttgir_scratch(t, op);
     spad__ttgir_record_reads(t, op);
+    spad__ttgir_count_work(t, op);
     if (do_mask(t, op)) return;
     if (choose_memory(t, op)) return;
     if (spad__ttgir_arithmetic(t, op, &scalar)) {
@@ -327,10 +328,10 @@ bool spad__ttgir_find_uses(spad__ttgir *t) {
     const size_t count = t->m->values.count;
     if (!spad__array_reserve(t->g->host, &t->uses.used, count)) return false;
     if (!spad__array_reserve(t->g->host, &t->uses.givers, count)) return false;
-    for (size_t i = 0; i < count; i++) t->uses.used.items[i] = false;
+    for (size_t i = 0; i < count; i++) t->uses.used.items[i] = 0;
     for (size_t i = 0; i < count; i++) t->uses.givers.items[i] = -1;
     for (size_t i = 0; i < t->m->operands.count; i++) {
-        t->uses.used.items[t->m->operands.items[i].value] = true;
+        t->uses.used.items[t->m->operands.items[i].value]++;
     }
     for (size_t i = 0; i < t->m->ops.count; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
@@ -376,6 +377,7 @@ static bool run_block(spad__ttgir *t, int rank) {
     if (!reset_values(t)) return spad__gpu_no_memory(t->g);
     if (!set_arguments(t, function->first_region)) return false;
     if (!run_region(t, function->first_region, &end)) return false;
+    spad__gpu_end_work(t->g);
     t->g->site = t->function;
     if (t->g->records.partitioned > 0) spad__ttgir_end_partitions(t);
     t->g->cluster.first_buffer[rank + 1] = t->g->memory.buffers.count;

@@ -127,7 +127,7 @@ static int64_t number_bytes(const spad__ttgir *t, uint32_t at) {
 static int64_t atomic_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
     spad__ttgir_layout layout;
-    if (op->result_count != 1 || !t->uses.used.items[op->first_result]) return 0;
+    if (op->result_count != 1 || t->uses.used.items[op->first_result] == 0) return 0;
     const uint32_t at = after_arrow(t, op);
     if (at == op->end) return SCRATCH_UNKNOWN;
     if (!spad__mlir_is(t->m, at, "tensor")) return number_bytes(t, at);

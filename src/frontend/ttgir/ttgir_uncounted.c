@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names the element-wise work of a module: operations of threads on values in registers, that no
- * statement of the kernel stands for, so that its simulated time leaves them out.
+ * Which operations compute values of threads in registers, and which of these have no known cost:
+ * the simulated time leaves those out, and the kernel names them.
  *
- * Counted here are element-wise operations, reductions and scans on tensors of floating-point
- * numbers, and those on integers that follow from loaded values. All other integer operations
- * compute addresses and masks; the time of copies includes these. Operations that only move or
- * rename values are no work.
+ * Values are tensors of floating-point numbers, and integers that follow from loaded values. All
+ * other integer operations compute addresses and masks; the time of copies includes these.
+ * Operations that only move or rename values are no work. Costs: ttgir_work.c.
  *
  * Taint goes forward through the text, once: an integer that a loop carries is an address.
  * O(tokens).
@@ -19,10 +18,8 @@ enum { NAMES_MOST = 3 };
 
 typedef struct uncounted {
     const spad__mlir *m;
-    bool *loaded; /* by value: it follows from values that were loaded */
     size_t count;
-    size_t in_loops;
-    uint32_t names[NAMES_MOST]; /* tokens, each name once: math first, then those in loops */
+    uint32_t names[NAMES_MOST]; /* tokens, each name once */
     size_t name_count;          /* NAMES_MOST + 1: there are more */
 } uncounted;
 
@@ -85,60 +82,45 @@ static bool has_floats(const spad__mlir *m, const spad__mlir_op *op, bool *any) 
     return floats;
 }
 
-static bool follows_from_loads(const uncounted *u, const spad__mlir_op *op) {
+static bool follows_from_loads(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (u->loaded[u->m->operands.items[op->first_operand + i].value]) return true;
+        if (t->uses.loaded.items[t->m->operands.items[op->first_operand + i].value]) return true;
     }
-    return loads_value(u->m, op);
+    return loads_value(t->m, op);
+}
+
+bool spad__ttgir_find_loaded(spad__ttgir *t) {
+    const size_t count = t->m->values.count;
+    if (!spad__array_reserve(t->g->host, &t->uses.loaded, count)) return false;
+    for (size_t i = 0; i < count; i++) t->uses.loaded.items[i] = false;
+    for (size_t i = 0; i < t->m->ops.count; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        if (op->first_region >= 0 && !computes(t->m, op)) continue; /* scf.if, tt.func */
+        const bool loaded = follows_from_loads(t, op);
+        for (int32_t r = 0; r < op->result_count; r++)
+            t->uses.loaded.items[op->first_result + r] = loaded;
+    }
+    t->uses.loaded.count = count;
+    return true;
+}
+
+bool spad__ttgir_computes_values(const spad__ttgir *t, const spad__mlir_op *op) {
+    bool any;
+    if (!computes(t->m, op)) return false;
+    return has_floats(t->m, op, &any) || (any && follows_from_loads(t, op));
 }
 
 static void keep_name(uncounted *u, uint32_t token) {
     for (size_t i = 0; i < u->name_count && i < NAMES_MOST; i++) {
         if (spad__mlir_same(u->m, u->names[i], token)) return;
     }
-    const size_t kept = u->name_count < NAMES_MOST ? u->name_count : NAMES_MOST;
-    if (has_prefix(u->m, token, "math.")) { /* the ones that take longest */
-        const size_t moved = kept < NAMES_MOST ? kept : NAMES_MOST - 1;
-        memmove(u->names + 1, u->names, moved * sizeof *u->names);
-        u->names[0] = token;
-    } else if (kept < NAMES_MOST) {
-        u->names[kept] = token;
-    }
+    if (u->name_count < NAMES_MOST) u->names[u->name_count] = token;
     if (u->name_count <= NAMES_MOST) u->name_count++;
-}
-
-/* Operations in loops, or all others. They are numbered in the order of the text, each before those
- * in its regions. */
-static void count_uncounted(uncounted *u, bool in_loops) {
-    uint32_t loop_end = 0;
-    for (size_t i = 0; i < u->m->ops.count; i++) {
-        const spad__mlir_op *op = &u->m->ops.items[i];
-        const bool inside = op->name < loop_end;
-        bool any;
-        if (spad__mlir_named(u->m, op, "scf.for") || spad__mlir_named(u->m, op, "scf.while")) {
-            if (op->end > loop_end) loop_end = op->end;
-            continue;
-        }
-        if (op->first_region >= 0 && !computes(u->m, op)) continue; /* scf.if, tt.func */
-        const bool from_loads = follows_from_loads(u, op);
-        for (int32_t r = 0; r < op->result_count; r++) u->loaded[op->first_result + r] = from_loads;
-        if (inside != in_loops || !computes(u->m, op)) continue;
-        const bool floats = has_floats(u->m, op, &any);
-        if (!floats && !(any && from_loads)) continue;
-        u->count++;
-        u->in_loops += inside;
-        keep_name(u, op->name);
-    }
 }
 
 static void describe_uncounted(const uncounted *u, char *out, size_t size) {
     size_t used = spad__append(out, size, 0, "%zu element-wise operation%s of threads", u->count,
                                u->count == 1 ? "" : "s");
-    if (u->in_loops > 0 && u->in_loops < u->count) {
-        used = spad__append(out, size, used, ", %zu in loops", u->in_loops);
-    } else if (u->in_loops > 0) {
-        used = spad__append(out, size, used, " in loops");
-    }
     const size_t shown = u->name_count < NAMES_MOST ? u->name_count : NAMES_MOST;
     for (size_t i = 0; i < shown; i++) {
         const spad__mlir_token *name = &u->m->tokens.items[u->names[i]];
@@ -150,15 +132,14 @@ static void describe_uncounted(const uncounted *u, char *out, size_t size) {
     spad__append(out, size, used, "%s)", u->name_count > NAMES_MOST ? " and others" : "");
 }
 
-bool spad__ttgir_list_uncounted(const spad__ttgir *t, char *out, size_t size) {
-    const size_t values = t->m->values.count;
-    uncounted u = {.m = t->m, .loaded = spad__new_array(t->g->host, values + 1, sizeof(bool))};
+void spad__ttgir_list_uncounted(const spad__ttgir *t, char *out, size_t size) {
+    uncounted u = {.m = t->m};
     out[0] = '\0';
-    if (u.loaded == NULL) return false;
-    memset(u.loaded, 0, (values + 1) * sizeof(bool));
-    count_uncounted(&u, true);
-    count_uncounted(&u, false);
+    for (size_t i = 0; i < t->m->ops.count; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        if (!spad__ttgir_computes_values(t, op) || spad__ttgir_has_known_work(t->m, op)) continue;
+        u.count++;
+        keep_name(&u, op->name);
+    }
     if (u.count > 0) describe_uncounted(&u, out, size);
-    spad__free(t->g->host, u.loaded, (values + 1) * sizeof(bool));
-    return true;
 }

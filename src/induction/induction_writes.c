@@ -27,6 +27,8 @@
  * the other way, there are no such windows when the parameter is large, and neither if only the
  * drift is not 0: `out[i + N, i]` and `out[60, i]` have met when N is 60. Nothing is proved if it
  * is anywhere between: `out[100 * i, i]` and `out[N - i, i]` meet whenever N can be divided by 101.
+ * One index may say how far from the begin and another one how far from the end, so these distances
+ * are added: `out[i, N - i]` and `out[36, 30]` meet with N = 66 alone.
  *
  * An index with a drift bounds how far apart two writes meet if the drift is a multiple of r: they
  * meet further and further apart then. `out[10 * i + N]` and `out[10 * i + 60]` meet in the same
@@ -469,7 +471,7 @@ static int64_t late_meeting(const index_pair *pairs, size_t count) {
         if (best < 0 && !one_stays) return never;
         growth = growth_of_drift(pair, apart / pair->window + (apart > 0));
         if (growth > 0 && !keeps) return never;
-        others = spad__max(others, growth);
+        if (!spad__add(others, growth, &others)) return never;
     }
     if (!spad__add(apart, others, &all) || !spad__add(all, window - 1, &all)) return never;
     return best < 0 ? spad__max(all, window) : all;

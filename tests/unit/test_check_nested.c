@@ -402,6 +402,34 @@ static void writes_that_meet_with_some_values_only(void **state) {
     }
 }
 
+/* One index meets near the begin of a loop, the other one near its end: both do with one N. */
+static void writes_that_meet_between_begin_and_end(void **state) {
+    (void)state;
+#define BETWEEN(extents, one, other)                                              \
+    "kernel k on sm_90\nparam N = 4\ntensor out : global u8 [" extents "] (64)\n" \
+    "agent a { for j in 0..2 { simt v writes out[" one                            \
+    "] } }\nagent b { for i in 0..N { simt w writes out[" other "] } }\n"
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {BETWEEN("N + 60, 2 * N + 60", "36, 30", "i, N - i"), 66},
+        {BETWEEN("N + 90, 2 * N + 60", "36 + 17 * j, 30", "i, N - i + 1"), 65},
+        {BETWEEN("N + 60, N + 60, 2 * N + 60", "25, 26, 30", "i, i + 1, N - i"), 55},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong + 1};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+    assert_answer(BETWEEN("N + 2, N + 2", "j, 0", "i, 1"), SPAD_VERDICT_PROVED_ALL, "for all N");
+}
+
 /* Which iterations of one loop meet those of another depends on how many that has. */
 static void writes_in_loops_of_two_parameters(void **state) {
     (void)state;
@@ -496,6 +524,7 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(writes_that_meet_with_some_values_only),
+        cmocka_unit_test(writes_that_meet_between_begin_and_end),
         cmocka_unit_test(writes_in_loops_of_two_parameters),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),

@@ -27,8 +27,10 @@
  * the other way, there are no such windows when the parameter is large, and neither if only the
  * drift is not 0: `out[i + N, i]` and `out[60, i]` have met when N is 60. Nothing is proved if it
  * is anywhere between: `out[100 * i, i]` and `out[N - i, i]` meet whenever N can be divided by 101.
- * One index may say how far from the begin and another one how far from the end, so these distances
- * are added: `out[i, N - i]` and `out[36, 30]` meet with N = 66 alone.
+ * A loop that is longer than the parameter, as `0..N + 40` is, comes closer to what moves away: its
+ * iterations beyond N are part of D. One index may say how far from the begin and another one how
+ * far from the end, so these distances are added: `out[i, N - i]` and `out[36, 30]` meet with N =
+ * 66 alone.
  *
  * An index with a drift bounds how far apart two writes meet if the drift is a multiple of r: they
  * meet further and further apart then. `out[10 * i + N]` and `out[10 * i + 60]` meet in the same
@@ -306,6 +308,7 @@ typedef struct index_pair {
     motion motions[2];
     int64_t window;   /* of both, in the parameter */
     int64_t distance; /* D */
+    int64_t beyond;   /* by how much loops move them that run longer than the parameter says */
     int64_t drift;    /* by how much the parameter moves them apart in a window */
     int64_t spread;   /* a divisor of what it moves them apart with the loops around; 0: nothing */
 } index_pair;
@@ -355,6 +358,36 @@ static bool both_stay(const index_pair *pair) {
            spad__affine_is_zero(&pair->motions[1].rate);
 }
 
+static int64_t magnitude(int64_t value) {
+    return value < 0 ? -value : value;
+}
+
+/* |rate|, or as little as it can be. */
+static int64_t speed_of(const spad__affine *rate) {
+    if (rate->count > 0 || rate->constant == INT64_MIN) return 1;
+    return magnitude(rate->constant);
+}
+
+/* Adds how far an index moves in the iterations that its loop has beyond those of the parameter. */
+static bool add_beyond(const spad__induction *induction, const spad_kernel *kernel,
+                       written_place place, const motion *m, int64_t *beyond) {
+    const int32_t number = induction->inside[place.statement];
+    if (number < 0 || spad__affine_is_zero(&m->rate)) return true;
+    const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)number);
+    const int64_t steps = spad_kernel_get_param(kernel, induction->param)->value / induction->step;
+    const int64_t extra = induction->extra[number];
+    int64_t iterations, window, more;
+    rely_on_loop(induction, kernel, number);
+    if (!spad__mul(extra, steps, &iterations) || !spad__mul(extra, m->steps, &window) ||
+        !spad__sub(loop->end.value - loop->begin.value, iterations, &more)) {
+        return false;
+    }
+    if (induction->step > 1 && !spad__add(more, extra, &more))
+        return false; /* all values modulo it */
+    more = more > 0 ? (more - 1) / window + 1 : 0;
+    return spad__mul(more, speed_of(&m->rate), &more) && spad__add(*beyond, more, beyond);
+}
+
 static void measure_pair(const spad__induction *induction, const spad_kernel *kernel,
                          const written_place *places, int64_t *begins, index_pair *pair) {
     *pair = (index_pair){.known = false};
@@ -372,19 +405,12 @@ static void measure_pair(const spad__induction *induction, const spad_kernel *ke
     pair->known = both_stay(pair) && param_keeps_pair(pair);
     if (pair->known) return;
     pair->known = distance_of(induction, kernel, places, pair->motions, begins, &pair->distance);
+    for (size_t i = 0; pair->known && pair->drift != 0 && i < 2; i++) {
+        pair->known = add_beyond(induction, kernel, places[i], &pair->motions[i], &pair->beyond);
+    }
     if (pair->distance == 0 && is_same_index(kernel, places[0].index, places[1].index)) return;
     rely_on(induction, kernel, places[0].index);
     rely_on(induction, kernel, places[1].index);
-}
-
-static int64_t magnitude(int64_t value) {
-    return value < 0 ? -value : value;
-}
-
-/* |rate|, or as little as it can be. */
-static int64_t speed_of(const spad__affine *rate) {
-    if (rate->count > 0 || rate->constant == INT64_MIN) return 1;
-    return magnitude(rate->constant);
 }
 
 /* Does it bound how far apart two writes meet? What the parameter moves has to be a whole number of
@@ -427,7 +453,8 @@ static int64_t growth_of_drift(const index_pair *pair, int64_t apart) {
     }
     const int64_t speed = speed_of_drift(pair, rate);
     if (speed == 0 || !spad__mul(spad__max(speed_of(one), speed_of(two)), apart, &distance) ||
-        !spad__add(distance, pair->distance, &distance)) {
+        !spad__add(distance, pair->distance, &distance) ||
+        !spad__add(distance, pair->beyond, &distance)) {
         return never;
     }
     return growth_apart(distance, speed, pair->window, pair->linear);

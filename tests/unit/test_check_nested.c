@@ -430,6 +430,35 @@ static void writes_that_meet_between_begin_and_end(void **state) {
     assert_answer(BETWEEN("N + 2, N + 2", "j, 0", "i, 1"), SPAD_VERDICT_PROVED_ALL, "for all N");
 }
 
+/* A loop that is longer than the parameter reaches, in its last iterations, what moves away. */
+static void writes_in_loops_longer_than_the_parameter(void **state) {
+    (void)state;
+#define LONGER(range, one, other)                                                             \
+    "kernel k on sm_90\nparam N = 4\nparam M = 40\ntensor out : global u8 [150 * N + 15000] " \
+    "(64)\n"                                                                                  \
+    "agent a { for i in " range " { simt v writes out[" one                                   \
+    "] } }\nagent b { simt w writes out[" other "] }\n"
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {LONGER("0..N + 40", "101 * i", "150 * N + 90"), 60},
+        {LONGER("0..N + M", "101 * i", "150 * N + 90"), 60},
+        {LONGER("40..N + 80", "101 * i", "150 * N + 4130"), 60},
+        {LONGER("0..N / 2 + 40", "101 * i", "150 * (N / 2) + 90"), 120},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong - 1};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        if (strncmp(a.reason, "for all", 7) == 0) print_error("%d: %s\n", (int)i, a.reason);
+        assert_false(strncmp(a.reason, "for all", 7) == 0);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+}
+
 /* Which iterations of one loop meet those of another depends on how many that has. */
 static void writes_in_loops_of_two_parameters(void **state) {
     (void)state;
@@ -525,6 +554,7 @@ int main(void) {
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(writes_that_meet_with_some_values_only),
         cmocka_unit_test(writes_that_meet_between_begin_and_end),
+        cmocka_unit_test(writes_in_loops_longer_than_the_parameter),
         cmocka_unit_test(writes_in_loops_of_two_parameters),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),

@@ -43,7 +43,9 @@
  * meet.
  *
  * D and the rates may hold for given values of other parameters only, as where these end the loops
- * around a write. No claim is made for larger values of them then (`late`).
+ * around a write. No claim is made for larger values of them then (`late`). They may also hold for
+ * one rest of the parameter by its step only: `(i + N) / 7` strays in a window unless N is a
+ * multiple of 7. So all rests are looked at (trip_counts.c).
  *
  * Places that move at different rates meet in ever different pairs: `out[100 * i]` and
  * `out[101 * i + 1]` first at iterations 100 and 99. Nothing is proved for these.
@@ -559,8 +561,9 @@ void spad__induction_find_write_collisions(spad__induction *induction, const spa
         if (row->kind != SPAD_STATEMENT_OPERATION) continue;
         for (size_t a = row->first_access; a < row->first_access + row->access_count; a++) {
             const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (counts_as_write(induction, access, access->tensor))
-                add_row(induction, kernel, s, a, begins);
+            if (!counts_as_write(induction, access, access->tensor)) continue;
+            induction->writes_off_chip = true;
+            add_row(induction, kernel, s, a, begins);
         }
     }
     rely_on_late(induction, kernel);

@@ -181,14 +181,48 @@ static spad_status repeat_all_rests(spad__prover *p, size_t number, bool *found,
     return status;
 }
 
+/* Where another rest of a trip count by its step moves expressions by other amounts, writes off the
+ * chip may meet later: takes the latest of all rests. *fine is false: for one of them that holds
+ * for a value of another trip count only. */
+static spad_status look_at_rests(spad__prover *p, size_t number, bool *fine, spad_error *error) {
+    spad__induction *of = &p->trips[number].induction;
+    const spad__induction_request request = {
+        .param = of->param, .step = of->step, .part = p->part, .holds_cursors = of->holds_cursors};
+    spad__shape s = {.possible = false};
+    *fine = true;
+    if (!of->rests || !of->writes_off_chip || of->least > SPAD__SHAPES_MAX) return SPAD_OK;
+    for (size_t i = 0; i < p->count; i++) s.values[i] = p->trips[i].given;
+    for (int64_t rest = 1; rest < of->step && *fine && !spad__is_late(p->run); rest++) {
+        spad__induction own;
+        spad_kernel *kernel;
+        s.values[number] = p->trips[number].given + rest;
+        spad_status status = spad__shape_kernel(p, &s, &kernel, error);
+        if (status != SPAD_OK) return status;
+        if (kernel == NULL) continue;
+        status = spad__induction_init_of(&own, kernel, &request, &p->host, error);
+        spad_kernel_destroy(kernel);
+        if (status != SPAD_OK) return status;
+        of->least = spad__max(of->least, own.least);
+        *fine = own.refusal.kind == SPAD__NOT_REFUSED && own.step == of->step;
+        for (size_t i = 0; i < p->count; i++) {
+            const size_t param = p->trips[i].induction.param;
+            *fine = *fine && (of->relies[param] || !own.relies[param]);
+        }
+        spad__induction_free(&own);
+    }
+    return SPAD_OK;
+}
+
 spad_status spad__trips_repeat(spad__prover *p, spad_error *error) {
     for (size_t i = 0; i < p->count;) {
-        bool found;
-        if (p->trips[i].induction.least > SPAD__SHAPES_MAX) {
+        bool found, fine;
+        spad_status status = look_at_rests(p, i, &fine, error);
+        if (status != SPAD_OK) return status;
+        if (!fine || p->trips[i].induction.least > SPAD__SHAPES_MAX) {
             spad__trip_drop(p, i, "writes off the chip may meet after too many iterations");
             continue;
         }
-        spad_status status = find_repeat(p, i, &found, error);
+        status = find_repeat(p, i, &found, error);
         if (status == SPAD_OK && found && p->trips[i].induction.rests) {
             status = repeat_all_rests(p, i, &found, error);
         }

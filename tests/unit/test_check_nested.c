@@ -459,6 +459,38 @@ static void writes_in_loops_longer_than_the_parameter(void **state) {
     }
 }
 
+/* How far apart places are depends on the rest of N by the step, which the given value has alone.
+ */
+static void writes_that_meet_with_other_rests(void **state) {
+    (void)state;
+#define RESTS(given, one, other)                                                                  \
+    "kernel k on sm_90\nparam N = " given "\ntensor out : global u8 [70 * N + 500, N + 2] (64)\n" \
+    "agent a { for i in 0..N { simt v writes out[" one "] } }\n"                                  \
+    "agent b { for i in 0..N { simt w writes out[" other "] } }\n"
+#define CARRIED(given) \
+    RESTS(given, "61 * (N / 7) + 81 - 20 * ((i + N) / 7), i", "40 * (N / 7) + 80 - 20 * (i / 7), i")
+#define PADDED(given) RESTS(given, "N % 7 * 20 + i, 0", "i + 40, 1 - (N + 1) % 7 / 6")
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {CARRIED("7"), 134}, {CARRIED("8"), 134}, {CARRIED("70"), 134},
+        {PADDED("9"), 61},   {PADDED("7"), 61},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong - 1};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+    assert_answer(RESTS("9", "N % 7 * 20 + i, 0", "N % 7 * 20 + i, 1"), SPAD_VERDICT_PROVED_ALL,
+                  "for all N");
+}
+
 /* Which iterations of one loop meet those of another depends on how many that has. */
 static void writes_in_loops_of_two_parameters(void **state) {
     (void)state;
@@ -555,6 +587,7 @@ int main(void) {
         cmocka_unit_test(writes_that_meet_with_some_values_only),
         cmocka_unit_test(writes_that_meet_between_begin_and_end),
         cmocka_unit_test(writes_in_loops_longer_than_the_parameter),
+        cmocka_unit_test(writes_that_meet_with_other_rests),
         cmocka_unit_test(writes_in_loops_of_two_parameters),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),

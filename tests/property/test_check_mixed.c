@@ -49,42 +49,6 @@ typedef struct tally {
     long alarms;
 } tally;
 
-/* From which value on a claim holds; -1: it is not about that parameter. */
-typedef struct claim {
-    int64_t from[PARAMS];
-    int count;
-} claim;
-
-/* "for all T, N and all M >= 2; ..." */
-static claim read_claim(const char *reason) {
-    claim c = {.from = {-1, -1, -1}};
-    const char *at = reason;
-    if (strstr(reason, "with r = ") != NULL) return c; /* of some unknown values only */
-    while ((at = strstr(at, "for all ")) != NULL && strchr("TNM", at[8]) == NULL) at++;
-    if (at == NULL) return c;
-    at += strlen("for all ");
-    for (;;) {
-        const char *name = strchr("TNM", *at);
-        int64_t from = 0;
-        if (name == NULL || *name == '\0') return c;
-        at++;
-        if (strncmp(at, " >= ", 4) == 0) {
-            char *end;
-            from = strtoll(at + 4, &end, 10);
-            at = end;
-        }
-        c.from[name - "TNM"] = from;
-        c.count++;
-        if (strncmp(at, ", ", 2) == 0) {
-            at += 2;
-        } else if (strncmp(at, " and all ", 9) == 0) {
-            at += 9;
-        } else {
-            return c;
-        }
-    }
-}
-
 static answer ask(const random_mixed *k, const int64_t *values, bool one_shape) {
     spad_define defines[PARAMS];
     for (int i = 0; i < k->params; i++) defines[i] = (spad_define){names[i], values[i]};
@@ -119,7 +83,7 @@ static int64_t some_value(const random_mixed *k, spad__random *random) {
 
 static void try_claim(const random_mixed *k, const answer *all, uint64_t seed, tally *t,
                       long *shown) {
-    const claim c = read_claim(all->reason);
+    const claim c = read_claim(all->reason, "TNM");
     spad__random random = {seed * 31 + 7};
     int64_t given[PARAMS];
     if (c.count == 0) return;

@@ -6,6 +6,8 @@
 #define SPAD_TEST_CLAIMS_H
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "spad/check.h"
@@ -38,6 +40,44 @@ static inline answer answer_for(const char *text, size_t length, const spad_defi
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
     return a;
+}
+
+enum { CLAIM_PARAMS = 3 };
+
+/* From which value on a claim holds; -1: it is not about that parameter. */
+typedef struct claim {
+    int64_t from[CLAIM_PARAMS];
+    int count;
+} claim;
+
+/* "for all T, N and all M >= 2; ..." of parameters with names of one letter. */
+static inline claim read_claim(const char *reason, const char *names) {
+    claim c = {.from = {-1, -1, -1}};
+    const char *at = reason;
+    if (strstr(reason, "with r = ") != NULL) return c; /* of some unknown values only */
+    while ((at = strstr(at, "for all ")) != NULL && strchr(names, at[8]) == NULL) at++;
+    if (at == NULL) return c;
+    at += strlen("for all ");
+    for (;;) {
+        const char *name = strchr(names, *at);
+        int64_t from = 0;
+        if (name == NULL || *name == '\0') return c;
+        at++;
+        if (strncmp(at, " >= ", 4) == 0) {
+            char *end;
+            from = strtoll(at + 4, &end, 10);
+            at = end;
+        }
+        c.from[name - names] = from;
+        c.count++;
+        if (strncmp(at, ", ", 2) == 0) {
+            at += 2;
+        } else if (strncmp(at, " and all ", 9) == 0) {
+            at += 9;
+        } else {
+            return c;
+        }
+    }
 }
 
 #endif

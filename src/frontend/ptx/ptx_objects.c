@@ -424,18 +424,26 @@ static spad_status declare_flags(spad__ptx_translation *t, spad_error *error) {
     return SPAD_OK;
 }
 
+/* The system's own shared memory, which the kernel has asked for, is in no space of its chip: it
+ * takes nothing of what a kernel can have, so it counts as memory outside, block after block. */
+static bool is_of_system(const spad__ptx_translation *t, const spad__ptx_tensor *x) {
+    const int64_t at = spad__ptx_system_at(&t->layout, t->run->launch->dynamic_shared_bytes);
+    return !x->tensor_memory && t->layout.asks_reserved && x->begin >= at;
+}
+
+static void place_in_system(const spad__ptx_translation *t, const spad__ptx_tensor *x,
+                            spad_kernel_tensor *tensor, char *name, size_t size) {
+    const int64_t at = spad__ptx_system_at(&t->layout, t->run->launch->dynamic_shared_bytes);
+    const int64_t byte = x->begin - at;
+    tensor->byte.value = byte + x->cta * SPAD__PTX_SYSTEM_SHARED;
+    const size_t end = spad__append(name, size, 0, "system_%lld", (long long)byte);
+    if (t->ctas > 1) spad__append(name, size, end, "_cta%d", (int)x->cta);
+}
+
 static spad_status declare_range(spad__ptx_translation *t, spad__ptx_tensor *x, spad_error *error) {
     char name[80], space[32];
     const spad_amount dims[] = {{.value = 128}, {.value = x->end - x->begin}};
     const size_t first = x->tensor_memory ? 0 : 1;
-    snprintf(space, sizeof space, "%s", x->tensor_memory ? "tmem" : "shared");
-    if (x->cta > 0)
-        snprintf(space, sizeof space, "%s[%d]", x->tensor_memory ? "tmem" : "shared", x->cta);
-    if (x->tensor_memory) {
-        snprintf(name, sizeof name, "tmem_%lld_cta%d", (long long)x->begin, (int)x->cta);
-    } else {
-        name_shared_byte(t, "", x->cta, x->begin, name, sizeof name);
-    }
     spad_kernel_tensor tensor = {.name = name,
                                  .dtype = SPAD_UINT8,
                                  .dims = {2 - first, dims + first},
@@ -444,6 +452,16 @@ static spad_status declare_range(spad__ptx_translation *t, spad__ptx_tensor *x, 
                                  .alias_of = -1,
                                  .alias_tile = -1,
                                  .flags = atomic_tensor_flags(t, x)};
+    size_t end = spad__append(space, sizeof space, 0, x->tensor_memory ? "tmem" : "shared");
+    if (x->cta > 0) spad__append(space, sizeof space, end, "[%d]", (int)x->cta);
+    if (is_of_system(t, x)) {
+        snprintf(space, sizeof space, "global");
+        place_in_system(t, x, &tensor, name, sizeof name);
+    } else if (x->tensor_memory) {
+        snprintf(name, sizeof name, "tmem_%lld_cta%d", (long long)x->begin, (int)x->cta);
+    } else {
+        name_shared_byte(t, "", x->cta, x->begin, name, sizeof name);
+    }
     SPAD__PTX_TRY(spad_target_find_space(&tensor.space, t->target, space, error));
     return spad__kernel_builder_tensor(&x->row, t->builder, &tensor, error);
 }

@@ -666,8 +666,7 @@ static spad_status begin_launch(spad__ptx_translation *t, const spad_kernel_opti
 
 /* Static and dynamic shared memory of a block, against the chip's: the driver refuses more. */
 static spad_status check_shared_fits(const spad__ptx_translation *t, spad_error *error) {
-    const int64_t dynamic = t->run->launch->dynamic_shared_bytes, fixed = t->layout.static_shared;
-    const int64_t bytes = dynamic > 0 ? spad__add_clamped(t->layout.dynamic_at, dynamic) : fixed;
+    const int64_t bytes = spad__ptx_shared_bytes(&t->layout, t->run->launch->dynamic_shared_bytes);
     size_t space;
     SPAD__PTX_TRY(spad_target_find_space(&space, t->target, "shared", error));
     const int64_t most = t->target->spaces[space].bytes - t->target->spaces[space].reserved;
@@ -676,7 +675,7 @@ static spad_status check_shared_fits(const spad__ptx_translation *t, spad_error 
         error, SPAD_ERR_ARGUMENT,
         "a block takes %lld bytes of shared memory, %lld of them static; %s has %lld: "
         "give a smaller --smem, or another --target",
-        (long long)bytes, (long long)fixed, t->target->name, (long long)most);
+        (long long)bytes, (long long)t->layout.static_shared, t->target->name, (long long)most);
 }
 
 static spad_status add_faults(spad__ptx_translation *t, spad_error *error) {

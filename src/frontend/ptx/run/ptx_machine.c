@@ -17,13 +17,7 @@
 #include "frontend/ptx/run/ptx_warp.h"
 #include "frontend/ptx/run/ptx_warp_races.h"
 
-enum {
-    MOST_THREADS = 1024,
-    MOST_SHARED = 1 << 24,
-    MOST_OF_THREAD = 512 << 10,
-    MOST_ENDINGS = 256,
-    RESERVED_SHARED = 1024 /* bytes for the system in each CTA, from sm_80 on */
-};
+enum { MOST_THREADS = 1024, MOST_SHARED = 1 << 24, MOST_OF_THREAD = 512 << 10, MOST_ENDINGS = 256 };
 
 /* ---- the launch --------------------------------------------------------------------------------
  */
@@ -160,8 +154,8 @@ static bool make_buffers(spad__ptx_machine *m) {
 static bool make_shared(spad__ptx_machine *m, spad__ptx_cta *cta, int64_t shared_bytes) {
     cta->shared_bytes = cta->reserved_at = shared_bytes;
     if (m->layout->asks_reserved) {
-        (void)spad__align_up(shared_bytes, RESERVED_SHARED, &cta->reserved_at);
-        cta->reserved_bytes = RESERVED_SHARED;
+        cta->reserved_at = spad__ptx_system_at(m->layout, m->launch->dynamic_shared_bytes);
+        cta->reserved_bytes = SPAD__PTX_SYSTEM_SHARED;
     }
     const size_t all = (size_t)spad__ptx_all_shared(cta) + 1;
     cta->shared = spad__new(m->host, all);
@@ -203,9 +197,7 @@ static bool make_ctas(spad__ptx_machine *m) {
     const spad__ptx_layout *layout = m->layout;
     const uint32_t ctas = size_within(m->launch->cluster, SPAD__PTX_CLUSTER);
     const uint32_t threads = size_within(m->launch->block, MOST_THREADS);
-    const int64_t dynamic = m->launch->dynamic_shared_bytes;
-    const int64_t bytes =
-        dynamic > 0 ? spad__add_clamped(layout->dynamic_at, dynamic) : layout->static_shared;
+    const int64_t bytes = spad__ptx_shared_bytes(layout, m->launch->dynamic_shared_bytes);
     if (bytes > MOST_SHARED) {
         m->status = spad__fail(m->error, SPAD_ERR_ARGUMENT,
                                "the kernel needs %lld bytes of shared memory; a CTA has %d at most",

@@ -215,6 +215,16 @@ void spad__ptx_layout_free(spad__ptx_layout *layout, const spad__ptx_module *mod
 /* ---- questions of callers ----------------------------------------------------------------------
  */
 
+int64_t spad__ptx_shared_bytes(const spad__ptx_layout *layout, int64_t dynamic_bytes) {
+    return dynamic_bytes > 0 ? spad__add_clamped(layout->dynamic_at, dynamic_bytes)
+                             : layout->static_shared;
+}
+
+int64_t spad__ptx_system_at(const spad__ptx_layout *layout, int64_t dynamic_bytes) {
+    const int64_t bytes = spad__ptx_shared_bytes(layout, dynamic_bytes);
+    return bytes / SPAD__PTX_SYSTEM_SHARED * SPAD__PTX_SYSTEM_SHARED + SPAD__PTX_SYSTEM_SHARED;
+}
+
 static const spad__ptx_variable *find_shared_variable(const spad__ptx_variable *variables,
                                                       size_t count, const int64_t *at, int64_t byte,
                                                       int64_t *offset) {

@@ -40,10 +40,19 @@ bool spad__ptx_lay_out(spad__ptx_layout *out, const spad__ptx_module *module,
                        const spad__ptx_function *kernel, const spad_host *host);
 void spad__ptx_layout_free(spad__ptx_layout *layout, const spad__ptx_module *module,
                            const spad_host *host);
+/* Static and dynamic shared memory of a block, and where that of the system begins, if the kernel
+ * asks for it. Hardware sets that aside for each block: it is no part of what a kernel can have. A
+ * gap is between them. */
+int64_t spad__ptx_shared_bytes(const spad__ptx_layout *layout, int64_t dynamic_bytes);
+int64_t spad__ptx_system_at(const spad__ptx_layout *layout, int64_t dynamic_bytes);
+
 /* The variable of shared memory that has a byte; NULL: dynamic, or none. */
 const spad__ptx_variable *spad__ptx_shared_variable(const spad__ptx_layout *layout,
                                                     const spad__ptx_module *module, int64_t byte,
                                                     int64_t *offset);
+
+/* Bytes for the system in each block, from sm_80 on. */
+#define SPAD__PTX_SYSTEM_SHARED INT64_C(1024)
 
 /* Addresses in .param space: a kernel's parameters from 0, other .param variables from here. */
 #define SPAD__PTX_FRAME_PARAM (INT64_C(1) << 20)

@@ -51,6 +51,19 @@ def test_a_product_of_warpgroups(root):
         assert study.ask_check(changed, case)[0] == "found"
 
 
+MUTANTS_OF_PIPELINE = [  # a peek that succeeds only while the consumer is late; registers of wgmma
+    (413, "parity flipped"), (567, "removed"), (567, "moved down"), (660, "moved down")]
+
+
+@pytest.mark.parametrize("line, what", MUTANTS_OF_PIPELINE)
+def test_what_only_some_orders_show(line, what):
+    case = next(case for case in study.CASES if case.kernel == "pipeline")
+    source = study.source_of(case)
+    changed = next(text for at, how, text in study.mutants(source, text.read_kernel(source, case.kernel))
+                   if (at, how) == (line, what))
+    assert study.ask_check(changed, case)[0] == "found"
+
+
 def test_text(root):
     """Names in braces are unique, labels as well; an operand that is an address has its offset."""
     kernel = read(root, "copies", "ring_sum")

@@ -397,33 +397,42 @@ static void write_undecided(spad_ptx_run *run) {
         snprintf(run->undecided, sizeof run->undecided, "more was found than is listed");
 }
 
-/* Waits for other blocks are taken to end. Copies of one line count once. */
-static size_t write_awaited(spad_ptx_run *run, size_t used) {
-    const char *before = ", and other blocks end the waits at ";
-    for (size_t i = 0; i < run->result.remarks.count; i++) {
+/* Is a remark the first one of its kind, of all copies of one line? */
+static bool is_first_of_copies(const spad_ptx_run *run, size_t remark) {
+    const spad__ptx_remark *all = run->result.remarks.items, *r = &all[remark];
+    for (size_t k = 0; k < remark; k++) {
+        if (all[k].kind == r->kind &&
+            are_copies(&run->ptx->module, all[k].instruction, r->instruction))
+            return false;
+    }
+    return true;
+}
+
+/* Writes the lines of the remarks of one kind, up to so many, after a word. */
+static size_t write_remark_lines(spad_ptx_run *run, size_t used, spad__ptx_remark_kind kind,
+                                 int most, const char *before) {
+    int listed = 0;
+    for (size_t i = 0; i < run->result.remarks.count && listed <= most; i++) {
         const spad__ptx_remark *r = &run->result.remarks.items[i];
-        bool listed = r->kind != SPAD__PTX_AWAITS_BLOCKS;
-        for (size_t k = 0; k < i && !listed; k++) {
-            const spad__ptx_remark *other = &run->result.remarks.items[k];
-            listed = other->kind == r->kind &&
-                     are_copies(&run->ptx->module, other->instruction, r->instruction);
+        if (r->kind != kind || !is_first_of_copies(run, i)) continue;
+        if (listed++ == most) {
+            used = spad__append(run->assumption, sizeof run->assumption, used, " and elsewhere");
+            break;
         }
-        if (listed) continue;
         const spad_ptx_remark place = remark_at(&run->ptx->module, r->instruction, 1);
         const char *file = place.file != NULL ? place.file : run->ptx->file;
         const char *slash = strrchr(file, '/');
-        used = spad__append(run->assumption, sizeof run->assumption, used, "%s%s:%d", before,
-                            slash != NULL ? slash + 1 : file,
+        used = spad__append(run->assumption, sizeof run->assumption, used, "%s%s:%d",
+                            listed == 1 ? before : ", ", slash != NULL ? slash + 1 : file,
                             (int)(place.file != NULL ? place.source_line : place.line));
-        before = ", ";
     }
     return used;
 }
 
-/* Writes the assumptions of a proof: which block ran, in which order, and where data decided. */
+/* Writes the assumptions of a proof: which block ran, in which order, what time decided, and that
+ * waits for other blocks end. Where data decides, nothing is proved. */
 static void write_assumption(spad_ptx_run *run, const spad_ptx_launch *launch,
                              const spad__ptx_launch *l) {
-    const spad__ptx_instruction *all = run->ptx->module.instructions.items;
     write_undecided(run);
     size_t used = spad__append(run->assumption, sizeof run->assumption, 0,
                                "all blocks do what block %u,%u,%u does with these arguments and "
@@ -434,18 +443,10 @@ static void write_assumption(spad_ptx_run *run, const spad_ptx_launch *launch,
     if (l->cluster[0] * l->cluster[1] * l->cluster[2] > 1)
         used = spad__append(run->assumption, sizeof run->assumption, used,
                             ", and the blocks of the cluster have started when others access them");
-    int listed = 0;
-    for (size_t i = 0; i < run->result.remarks.count && listed < 2; i++) {
-        const spad__ptx_remark *r = &run->result.remarks.items[i];
-        if (!is_left_to_data(r->kind)) continue;
-        used = spad__append(run->assumption, sizeof run->assumption, used,
-                            ", and data decides in PTX line %d as it did",
-                            (int)all[r->instruction].line);
-        listed++;
-    }
-    if (run->choices.count > listed && listed > 0)
-        used = spad__append(run->assumption, sizeof run->assumption, used, " and elsewhere");
-    used = write_awaited(run, used);
+    used = write_remark_lines(run, used, SPAD__PTX_PEEK, 2,
+                              ", and tries that do not wait answer as in the execution at ");
+    used = write_remark_lines(run, used, SPAD__PTX_AWAITS_BLOCKS, 4,
+                              ", and other blocks end the waits at ");
     if (launch->assumption != NULL)
         spad__append(run->assumption, sizeof run->assumption, used, ", and %.160s",
                      launch->assumption);

@@ -7,6 +7,8 @@
  *
  * A wait that a program repeats until it is true blocks. Any other wait is a peek, whose answer the
  * caller of the executor chooses: true waits for the phase, unless everything else waits as well.
+ * From then on the warp hurries: others make one event at a time while it can go on, so that it
+ * peeks early. A parity that is wrong is the right one of the phase before, and true only then.
  *
  * Reference: PTX ISA 9.0, section 9.7.13.15 (mbarrier).
  */
@@ -383,6 +385,7 @@ static spad__ptx_outcome mbarrier_peek(spad__ptx_machine *m, spad__ptx_warp *w,
             return mbarrier_answer_false(m, w, i, lanes, 1);
         }
         spad__ptx_mark_lanes(w, lanes, spad__ptx_ticket(SPAD__PTX_MARK_PEEK, 0));
+        w->hurries = m->hurried = true;
     }
     if (waits->incomplete == 0) return mbarrier_end_wait(m, w, i, lanes, waits);
     return spad__ptx_gives_up(m) ? mbarrier_answer_false(m, w, i, lanes, 1) : SPAD__PTX_BLOCKED;

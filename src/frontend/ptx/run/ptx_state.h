@@ -106,6 +106,7 @@ typedef struct spad__ptx_warp {
     int32_t peek_count;
     int64_t peeked_progress; /* machine->progress and events after the last of them */
     int64_t peeked_events;
+    bool hurries;                        /* it peeks, and is to see its phases early */
     int64_t registers;                   /* of setmaxnreg; 0: not set */
     int64_t met[SPAD__PTX_LANES];        /* step of the last instruction that may order lanes */
     struct spad__ptx_products *products; /* of wgmma; NULL: none yet (ptx_products.h) */
@@ -187,6 +188,7 @@ typedef struct spad__ptx_machine {
     bool ended;       /* a wait that is endless has ended: the other warps come first */
     bool yields;      /* the warp that runs has made a strong write: the other warps come first */
     int64_t strong_writes;
+    bool hurried;                    /* some warp hurries: the others make one event at a time */
     struct spad__ptx_layout *layout; /* of variables; ptx_shared.h */
     struct spad__ptx_flow *flows;    /* of each function of the module; ptx_flow.h */
     int32_t *pointers;               /* of each instruction; ptx_pointer.h */

@@ -224,28 +224,36 @@ static bool step_group(spad__ptx_machine *m, spad__ptx_warp *w, lane_group *g) {
     }
 }
 
-static void run_group(spad__ptx_machine *m, spad__ptx_warp *w, lane_group *g, int64_t *steps) {
-    while (*steps < STEPS_PER_TURN) {
+/* Has the turn of a warp ended? */
+static bool ends_turn(const spad__ptx_machine *m, const spad__ptx_warp *w, int64_t steps,
+                      int64_t events) {
+    const bool gives_way = m->hurried && !w->hurries && m->result->events > events;
+    return steps >= STEPS_PER_TURN || m->ended || m->yields || gives_way;
+}
+
+static void run_group(spad__ptx_machine *m, spad__ptx_warp *w, lane_group *g, int64_t *steps,
+                      int64_t events) {
+    do {
         ++*steps;
         if (!step_group(m, w, g)) return;
-        if (g->pc >= g->limit || m->ended || m->yields) break;
-    }
+    } while (g->pc < g->limit && !ends_turn(m, w, *steps, events));
     store_pc(w, g->lanes, g->pc);
 }
 
 bool spad__ptx_run_warp(spad__ptx_machine *m, spad__ptx_warp *w) {
     lane_group g;
     int64_t steps = 0;
+    const int64_t events = m->result->events;
     w->waiting = 0;
     w->spinning = false;
     m->yields = false;
     while (m->status == SPAD_OK && pick_group(w, &g)) {
-        if (steps >= STEPS_PER_TURN || m->ended || m->yields) {
+        if (ends_turn(m, w, steps, events)) {
             store_pc(w, g.lanes, g.pc);
             if (m->yields) w->yielded = ++m->strong_writes;
             return true;
         }
-        run_group(m, w, &g, &steps);
+        run_group(m, w, &g, &steps, events);
     }
     return false;
 }

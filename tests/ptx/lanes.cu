@@ -42,3 +42,41 @@ template <bool SYNC> __device__ void shift(const int *in, int *out) {
 extern "C" __global__ void shifted(const int *in, int *out) { shift<true>(in, out); }
 // As before Volta: right if the warp runs in step.
 extern "C" __global__ void shifted_in_step(const int *in, int *out) { shift<false>(in, out); }
+
+__device__ __forceinline__ unsigned place(const void *p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ __forceinline__ void init(unsigned b) { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(b)); }
+__device__ __forceinline__ void arrive(unsigned b) {
+    asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(b) : "memory");
+}
+__device__ __forceinline__ void wait(unsigned b, int parity) {
+    asm volatile("{\n.reg .pred done;\nAGAIN:\nmbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(b), "r"(parity) : "memory");
+}
+
+// One warp fills and another one uses; the first lane arrives for its warp. Lanes: how many of them have data.
+template <int LANES, bool FILLED, bool USED> __device__ void hand_on(const int *in, int *out, int steps) {
+    __shared__ int values[32];
+    __shared__ long long full, empty;
+    if (threadIdx.x == 0) init(place(&full)), init(place(&empty));
+    __syncthreads();
+    const int lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (int n = 0; n < steps; n++) {
+        if (threadIdx.x < 32) {
+            if (n > 0) wait(place(&empty), (n - 1) & 1);
+            if (lane < LANES) values[lane] = in[n * 32 + lane];
+            if (FILLED) __syncwarp();
+            if (lane == 0) arrive(place(&full));
+        } else {
+            wait(place(&full), n & 1);
+            if (lane < LANES) out[n * 32 + lane] = values[lane ^ 1];
+            if (USED) __syncwarp();
+            if (lane == 0) arrive(place(&empty));
+        }
+    }
+}
+
+extern "C" __global__ void handed(const int *in, int *out, int steps) { hand_on<16, true, true>(in, out, steps); }
+extern "C" __global__ void filled_unsynced(const int *in, int *out, int steps) { hand_on<16, false, true>(in, out, steps); }
+extern "C" __global__ void used_unsynced(const int *in, int *out, int steps) { hand_on<16, true, false>(in, out, steps); }
+// Right if the warp runs in step.
+extern "C" __global__ void filled_in_step(const int *in, int *out, int steps) { hand_on<32, false, true>(in, out, steps); }

@@ -279,6 +279,9 @@ static const char *const sentences[] = {
     [SPAD__PTX_PRODUCT_IN_FLIGHT] = "a register is accessed before wgmma.wait_group",
     [SPAD__PTX_NO_PRODUCT_FENCE] = "a wgmma needs wgmma.fence before it",
     [SPAD__PTX_LANES_RACE] = "two lanes of a warp race, with no __syncwarp in between",
+    [SPAD__PTX_LANES_RELEASE] = "a lane arrives for its warp, with no __syncwarp before it",
+    [SPAD__PTX_RELEASE_IN_STEP] =
+        "a lane arrives for its warp without __syncwarp, which needs a warp that runs in step",
     [SPAD__PTX_LANES_IN_STEP] =
         "lanes of a warp exchange data without __syncwarp, which needs a warp that runs in step",
     [SPAD__PTX_TRAPPED] = "the program traps",

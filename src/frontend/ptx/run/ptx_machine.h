@@ -83,6 +83,7 @@ typedef enum spad__ptx_remark_kind {
     SPAD__PTX_PRODUCT_IN_FLIGHT, /* a register that wgmma uses is accessed */
     SPAD__PTX_NO_PRODUCT_FENCE,  /* wgmma.fence is missing */
     SPAD__PTX_LANES_RACE,        /* of one warp, which was diverged */
+    SPAD__PTX_LANES_RELEASE,     /* the same, and one of them has released for the other */
     SPAD__PTX_TRAPPED,
     SPAD__PTX_ENDLESS, /* a loop without a condition that does nothing else */
     /* not certain: the run is one of several */
@@ -94,8 +95,9 @@ typedef enum spad__ptx_remark_kind {
     SPAD__PTX_LEFT_OUT,     /* an address is not known, and what the instruction does is left out */
     SPAD__PTX_APPROXIMATED, /* text */
     SPAD__PTX_LANES_IN_STEP, /* lanes of one warp race, unless it runs in step */
-    SPAD__PTX_SPIN,          /* a loop on memory that another thread writes: it was left */
-    SPAD__PTX_AWAITS_BLOCKS  /* a loop on global memory that other blocks write */
+    SPAD__PTX_RELEASE_IN_STEP,
+    SPAD__PTX_SPIN,         /* a loop on memory that another thread writes: it was left */
+    SPAD__PTX_AWAITS_BLOCKS /* a loop on global memory that other blocks write */
 } spad__ptx_remark_kind;
 
 typedef struct spad__ptx_remark {

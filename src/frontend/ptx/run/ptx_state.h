@@ -3,7 +3,7 @@
  * The state of the executor, for its own files: warps, values, memory, and how instructions read
  * and write them.
  *
- * Files: ptx_machine.c (set-up, scheduling), ptx_record.c (events, remarks), ptx_value.c
+ * Files: ptx_machine.c (set-up, scheduling), ptx_record.c (events), ptx_remark.c, ptx_value.c
  * (operands), ptx_warp.c (divergence, one step), ptx_flow.c (branches on data), ptx_integer.c,
  * ptx_float.c, ptx_real.c, ptx_convert.c (arithmetic), ptx_address.c, ptx_memory.c, ptx_atomic.c
  * (loads, stores, atomics), ptx_lanes.c (shfl, vote), ptx_call.c, ptx_shared.c (layout);
@@ -109,6 +109,9 @@ typedef struct spad__ptx_warp {
     bool hurries;                        /* it peeks, and is to see its phases early */
     int64_t registers;                   /* of setmaxnreg; 0: not set */
     int64_t met[SPAD__PTX_LANES];        /* step of the last instruction that may order lanes */
+    int64_t released[SPAD__PTX_LANES];   /* what the lane did before this step has been released */
+    int64_t released_last;               /* step of the last release by any lane, */
+    int32_t releaser;                    /* and its instruction */
     struct spad__ptx_products *products; /* of wgmma; NULL: none yet (ptx_products.h) */
 } spad__ptx_warp;
 
@@ -268,7 +271,7 @@ void spad__ptx_forget_bytes(spad__ptx_machine *m, spad__ptx_place place, int64_t
 /* All of global memory has. False: out of memory, which is the machine's status. */
 bool spad__ptx_forget_global(spad__ptx_machine *m);
 
-/* ---- events and remarks (ptx_record.c) ---------------------------------------------------- */
+/* ---- events and remarks (ptx_record.c, ptx_remark.c) -------------------------------------- */
 
 /* Begins an event of the instruction that runs; fields may be set until the end. */
 spad__ptx_event *spad__ptx_begin_event(spad__ptx_machine *m, const spad__ptx_warp *w,

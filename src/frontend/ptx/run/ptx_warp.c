@@ -157,6 +157,7 @@ static spad__ptx_outcome run_instruction(spad__ptx_machine *m, spad__ptx_warp *w
     }
     if (effect == SPAD__PTX_OTHER_EFFECT && i->op != SPAD__PTX_OP_ACTIVEMASK)
         spad__ptx_meet_lanes(m, w, s->active);
+    if (spad__ptx_may_release(i)) spad__ptx_release_lanes(m, w, s->active);
     const spad__ptx_outcome outcome = run(m, w, i, s->active);
     m->maybe = 0;
     return outcome;

@@ -29,11 +29,46 @@ const char *spad_analysis_note_name(spad_analysis_note_code code) {
     return "?";
 }
 
+enum { CODES_IN_A_NOTE = 3 };
+
+/* "4 errors: SPAD-RACE, SPAD-DEADLOCK": what a reader sees besides how many there are. */
+static void write_errors(spad__out *out, const spad_check *check) {
+    const int64_t errors = spad_check_get_counts(check).errors;
+    spad_finding_code codes[CODES_IN_A_NOTE];
+    size_t count = 0, more = 0;
+    spad__out_format(out, "%lld error%s", (long long)errors, errors == 1 ? "" : "s");
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *f = spad_check_get_finding(check, i);
+        size_t k = 0;
+        if (f->severity != SPAD_SEVERITY_ERROR) continue;
+        while (k < count && codes[k] != f->code) k++;
+        if (k < count || more > 0) continue;
+        if (count == CODES_IN_A_NOTE) {
+            more++;
+            continue;
+        }
+        codes[count++] = f->code;
+        spad__out_format(out, "%s%s", count == 1 ? ": " : ", ", spad_finding_name(f->code));
+    }
+    if (more > 0) spad__out_string(out, " and others");
+}
+
+/* "wrong" alone says nothing: reports have a badge for that. */
+static void write_verdict_note(spad__out *out, const spad_check *check) {
+    const char *reason = spad_check_get_reason(check);
+    char text[SPAD__REASON_MAX * 2];
+    if (spad_check_get_counts(check).errors > 0 && reason[0] == '\0') {
+        write_errors(out, check);
+        return;
+    }
+    spad__verdict_text(text, sizeof text, spad_check_get_verdict(check), reason);
+    spad__out_string(out, text);
+}
+
 spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t number,
                                      const spad_sink *sink, spad_error *error) {
     const spad_analysis_note *note = spad_analysis_get_note(analysis, number);
     spad__out out;
-    char text[SPAD__REASON_MAX * 2];
     if (note == NULL) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no note %zu; the analysis has %zu",
                           number, analysis->notes.count);
@@ -45,11 +80,7 @@ spad_status spad_analysis_write_note(const spad_analysis *analysis, size_t numbe
         spad__fit_write_space(&out, analysis->fit, analysis->layout, note->space, "; ");
         break;
     case SPAD_ANALYSIS_PEAK: spad__layout_write_peak(&out, analysis->layout, note->space); break;
-    case SPAD_ANALYSIS_VERDICT:
-        spad__verdict_text(text, sizeof text, spad_check_get_verdict(analysis->check),
-                           spad_check_get_reason(analysis->check));
-        spad__out_string(&out, text);
-        break;
+    case SPAD_ANALYSIS_VERDICT: write_verdict_note(&out, analysis->check); break;
     }
     return spad__out_finish(&out, error);
 }

@@ -55,6 +55,27 @@ static spad_location place_of(const spad_kernel *kernel, int64_t statement) {
     return spad_kernel_get_statement(kernel, (size_t)statement)->location;
 }
 
+static void json_location(spad__json *json, spad_location location) {
+    if (location.line == 0) return;
+    spad__json_key_int(json, "line", location.line);
+    if (location.column >= 0) spad__json_key_int(json, "column", location.column);
+    if (location.width >= 0) spad__json_key_int(json, "width", location.width);
+}
+
+void spad__json_lines(spad__json *json, const spad_program_line *program, spad_location location) {
+    if (program->line == 0) {
+        json_location(json, location);
+        return;
+    }
+    spad__json_key_string(json, "file", program->file);
+    spad__json_key_int(json, "line", program->line);
+    if (program->column > 0) spad__json_key_int(json, "column", program->column);
+    spad__json_key(json, "from");
+    spad__json_open(json, '{');
+    json_location(json, location);
+    spad__json_close(json, '}');
+}
+
 void spad__point_finding(spad_finding *finding, spad_location location) {
     finding->line = location.line;
     finding->column = location.column;

@@ -83,6 +83,9 @@ void spad__locate_finding(spad_finding *finding, const spad_kernel *kernel, int6
 
 /* Sets the place of a finding or of a note. */
 void spad__point_finding(spad_finding *finding, spad_location location);
+/* The user's line, and the line of the input under "from"; the input's alone where there is no
+ * other. Below 0: a number is left out. */
+void spad__json_lines(spad__json *json, const spad_program_line *program, spad_location location);
 void spad__point_note(spad_note *note, spad_location location);
 
 /* Is there an error or a warning of that kind about these statements? */

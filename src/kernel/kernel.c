@@ -178,6 +178,7 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->cursors);
     spad__array_free(&host, &kernel->unknowns);
     spad__array_free(&host, &kernel->sources);
+    spad__array_free(&host, &kernel->programs);
     spad__array_free(&host, &kernel->faults);
     spad__array_free(&host, &kernel->statements);
     spad__array_free(&host, &kernel->accesses);

@@ -65,6 +65,12 @@ typedef struct spad__kernel_fault {
     spad_location location;
 } spad__kernel_fault;
 
+/* A file of the program that the kernel was made from. */
+typedef struct spad__kernel_program {
+    const char *file;
+    const char *text;
+} spad__kernel_program;
+
 struct spad_kernel {
     spad_host host;
     spad__arena arena; /* names and lists */
@@ -92,6 +98,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_cursor) cursors;
     SPAD_ARRAY(spad_kernel_unknown) unknowns;
     SPAD_ARRAY(spad_kernel_source) sources;
+    SPAD_ARRAY(spad__kernel_program) programs; /* as far as they were given */
     SPAD_ARRAY(spad__kernel_fault) faults;
     SPAD_ARRAY(spad_statement) statements;
     SPAD_ARRAY(spad_kernel_access) accesses;

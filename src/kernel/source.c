@@ -37,14 +37,60 @@ spad_status spad__kernel_builder_source(int64_t *out, spad__kernel_builder *buil
     return SPAD_OK;
 }
 
-spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char *code,
-                                 spad_error *error) {
-    if (source >= kernel->sources.count)
-        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such source: %zu; there are %zu", source,
-                          kernel->sources.count);
-    const char *kept = spad__arena_copy(&kernel->arena, code, strlen(code));
-    if (kept == NULL) return spad__fail_host_memory(error);
-    kernel->sources.items[source].code = kept;
+/* ---- the text of a file --------------------------------------------------------------- */
+
+enum { CODE_ROOM = 160 };
+
+typedef SPAD_ARRAY(const char *) line_starts;
+
+static bool find_line_starts(const spad_host *host, line_starts *lines, const char *text) {
+    for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+        if (lines->count > 0) at++;
+        if (!spad__array_reserve(host, lines, 1)) return false;
+        lines->items[lines->count++] = at;
+    }
+    return true;
+}
+
+/* The line at `at`, cut to the room. */
+static void take_code_line(char out[CODE_ROOM], const char *at) {
+    size_t used = 0;
+    for (; *at != '\0' && *at != '\n' && *at != '\r' && used + 1 < CODE_ROOM; at++)
+        out[used++] = *at == '\t' ? ' ' : *at;
+    out[used] = '\0';
+    spad_text_clean(out);
+}
+
+static bool set_codes(spad_kernel *kernel, const char *file, const line_starts *lines) {
+    for (size_t i = 0; i < kernel->sources.count; i++) {
+        spad_kernel_source *source = &kernel->sources.items[i];
+        char line[CODE_ROOM];
+        if (source->line < 1 || (size_t)source->line > lines->count) continue;
+        if (strcmp(source->file, file) != 0) continue;
+        take_code_line(line, lines->items[source->line - 1]);
+        const char *kept = spad__arena_copy(&kernel->arena, line, strlen(line));
+        if (kept == NULL) return false;
+        source->code = kept;
+    }
+    return true;
+}
+
+spad_status spad_kernel_set_program(spad_kernel *kernel, const char *file, const char *text,
+                                    size_t length, spad_error *error) {
+    size_t named = 0;
+    while (named < kernel->sources.count && strcmp(kernel->sources.items[named].file, file) != 0)
+        named++;
+    if (named == kernel->sources.count)
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no source is in the file '%.120s'", file);
+    const char *kept = spad__arena_copy(&kernel->arena, text, length);
+    line_starts lines = {0};
+    const bool fine = kept != NULL && spad__array_reserve(&kernel->host, &kernel->programs, 1) &&
+                      find_line_starts(&kernel->host, &lines, kept) &&
+                      set_codes(kernel, file, &lines);
+    spad__array_free(&kernel->host, &lines);
+    if (!fine) return spad__fail_host_memory(error);
+    kernel->programs.items[kernel->programs.count++] =
+        (spad__kernel_program){kernel->sources.items[named].file, kept};
     return SPAD_OK;
 }
 

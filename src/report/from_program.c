@@ -5,6 +5,8 @@
  * kernel have this, so the page does not read the text. A report is of one kernel: it is taken
  * once, and again only after it was taken back. O(statements + accesses) expected.
  */
+#include <string.h>
+
 #include "kernel/kernel.h"
 #include "report/report.h"
 
@@ -50,14 +52,35 @@ static bool take_program_statement(spad__program *program, const spad_kernel *ke
     return true;
 }
 
+/* Texts of the program are the kernel's, which need not live as long. */
+static bool take_program_file(spad_report *report, const spad__kernel_program *from) {
+    spad__program *program = &report->program;
+    spad__program_file row = {.text =
+                                  spad__arena_copy(&report->texts, from->text, strlen(from->text))};
+    if (row.text == NULL || !take_program_word(program, from->file, &row.name)) return false;
+    program->files.items[program->files.count++] = row;
+    return true;
+}
+
+static void find_first_file(spad__program *program, const spad_kernel *kernel) {
+    spad_program_line line = {.line = 0};
+    for (size_t i = 0; i < kernel->statements.count && line.line == 0; i++)
+        spad__program_line(kernel, kernel->statements.items[i].source, &line);
+    memcpy(program->first, line.file, sizeof program->first);
+}
+
 static bool take_program_rows(spad_report *report, const spad_kernel *kernel) {
     spad__program *program = &report->program;
     bool fine =
+        spad__array_reserve(&report->host, &program->files, kernel->programs.count) &&
         spad__array_reserve(&report->host, &program->sources, kernel->sources.count) &&
         spad__array_reserve(&report->host, &program->statements, kernel->statements.count) &&
         spad__array_reserve(&report->host, &program->uses, kernel->accesses.count);
     for (size_t i = 0; i < kernel->sources.count && fine; i++)
         fine = take_program_source(program, &kernel->sources.items[i]);
+    for (size_t i = 0; i < kernel->programs.count && fine; i++)
+        fine = take_program_file(report, &kernel->programs.items[i]);
+    find_first_file(program, kernel);
     for (size_t i = 0; i < kernel->statements.count && fine; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         if (s->location.line > 0) fine = take_program_statement(program, kernel, s);
@@ -78,6 +101,7 @@ void spad__report_drop_program(spad_report *report) {
     spad__program *program = &report->program;
     program->taken = false;
     spad__names_truncate(&program->words, 0);
+    spad__array_free(&report->host, &program->files);
     spad__array_free(&report->host, &program->sources);
     spad__array_free(&report->host, &program->statements);
     spad__array_free(&report->host, &program->uses);

@@ -278,12 +278,30 @@ static void write_bars(spad__page_out *page, const texts *t) {
     spad__out_string(out, "},\n");
 }
 
+/* "at": [file, line, its text, the calls, the code of a toolkit inside], of the user's program. */
+static void write_program_line(spad__out *out, const spad_program_line *p) {
+    const char *const rest[] = {p->code, p->called_at, p->inside};
+    spad__out_string(out, "[");
+    spad__out_script_string(out, p->file);
+    spad__out_string(out, ",");
+    spad__write_number(out, p->line);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        spad__out_string(out, ",");
+        spad__out_script_string(out, rest[i]);
+    }
+    spad__out_string(out, "]");
+}
+
 static void write_finding_note(spad__out *out, const void *context, size_t i) {
     const spad_finding *finding = context;
     spad__out_string(out, "[");
     spad__write_number(out, finding->notes[i].line);
     spad__out_string(out, ",");
     spad__out_script_string(out, finding->notes[i].message);
+    if (finding->notes[i].program.line > 0) {
+        spad__out_string(out, ",");
+        write_program_line(out, &finding->notes[i].program);
+    }
     spad__out_string(out, "]");
 }
 
@@ -296,6 +314,11 @@ static void write_finding_entry(spad__out *out, const void *context, size_t i) {
     write_key_string(out, "subject", finding->subject);
     write_key_string(out, "other", finding->other);
     write_key_number(out, "line", finding->line);
+    if (finding->program.line > 0) {
+        spad__out_string(out, "\"at\":");
+        write_program_line(out, &finding->program);
+        spad__out_string(out, ",");
+    }
     write_key_number(out, "count", finding->count);
     if (finding->time != SPAD_NO_FACT) write_key_number(out, "time", finding->time);
     write_key_list(out, "notes", finding->note_count, write_finding_note, finding);
@@ -335,6 +358,45 @@ static bool number_texts(texts *t) {
 /* A long text is unpacked when the reader asks for it. */
 static bool has_far_source(const spad_report *report) {
     return report->source != NULL && strlen(report->source) > SOURCE_NEAR;
+}
+
+static bool names_file(const spad_finding *finding, const char *file) {
+    bool named = finding->program.line > 0 && strcmp(finding->program.file, file) == 0;
+    for (size_t i = 0; i < finding->note_count && !named; i++) {
+        const spad_program_line *p = &finding->notes[i].program;
+        named = p->line > 0 && strcmp(p->file, file) == 0;
+    }
+    return named;
+}
+
+/* Is a file of the program shown? Those that findings name, or else that of the first statement. */
+static bool shows_file(const spad_report *report, const spad__program_file *f) {
+    const char *name = report->program.words.names.items[f->name].text;
+    bool named = false, any = false;
+    if (strlen(f->text) > SOURCE_NEAR) return false;
+    for (size_t i = 0; i < report->findings.count && !named; i++) {
+        const spad_finding *finding = &report->findings.items[i];
+        named = names_file(finding, name);
+        any |= finding->program.line > 0;
+    }
+    return named || (!any && strcmp(name, report->program.first) == 0);
+}
+
+/* [name, text] of each file of the program that is shown. */
+static void write_files(spad__out *out, const spad_report *report) {
+    const char *before = "";
+    spad__out_string(out, "\"files\":[");
+    for (size_t i = 0; i < report->program.files.count; i++) {
+        const spad__program_file *f = &report->program.files.items[i];
+        if (!shows_file(report, f)) continue;
+        spad__out_format(out, "%s[", before);
+        spad__out_script_string(out, report->program.words.names.items[f->name].text);
+        spad__out_string(out, ",");
+        spad__out_script_string(out, f->text);
+        spad__out_string(out, "]");
+        before = ",";
+    }
+    spad__out_string(out, "],\n");
 }
 
 /* [text, text, number]: a row of a table. */
@@ -403,6 +465,7 @@ static void write_report(spad__page_out *page, const spad__page_part *part, cons
     write_bars(page, t);
     write_key_list(out, "findings", report->findings.count, write_finding_entry, report);
     spad__out_string(out, ",\n");
+    write_files(out, report);
     write_key_string(out, "file", report->file);
     if (has_far_source(report)) {
         spad__out_string(out, "\"far\":true,"); /* in an element of its own: write_far */

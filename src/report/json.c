@@ -3,6 +3,7 @@
  * A report as JSON: docs/schema/report.schema.json. One box a line. Names are as
  * they were given, apart from bytes that are not UTF-8.
  */
+#include "finding/findings.h"
 #include "report/report.h"
 #include "spad/experimental/report_parts.h"
 
@@ -129,10 +130,7 @@ static void json_report_finding(spad__json *json, const spad_finding *finding) {
     spad__json_key_string(json, "message", finding->message);
     if (finding->subject[0] != '\0') spad__json_key_string(json, "subject", finding->subject);
     if (finding->other[0] != '\0') spad__json_key_string(json, "other", finding->other);
-    if (finding->line > 0) {
-        spad__json_key_int(json, "line", finding->line);
-        spad__json_key_int(json, "column", finding->column);
-    }
+    spad__json_lines(json, &finding->program, (spad_location){finding->line, finding->column, -1});
     if (finding->place[0] != '\0') spad__json_key_string(json, "place", finding->place);
     if (finding->time != SPAD_NO_FACT) spad__json_key_int(json, "time", finding->time);
     if (finding->count > 1) spad__json_key_int(json, "count", finding->count);
@@ -140,7 +138,8 @@ static void json_report_finding(spad__json *json, const spad_finding *finding) {
     for (size_t i = 0; i < finding->note_count; i++) {
         spad__json_open_flat(json, '{');
         spad__json_key_string(json, "message", finding->notes[i].message);
-        if (finding->notes[i].line > 0) spad__json_key_int(json, "line", finding->notes[i].line);
+        spad__json_lines(json, &finding->notes[i].program,
+                         (spad_location){finding->notes[i].line, -1, -1});
         spad__json_close_flat(json, '}');
     }
     spad__json_close(json, ']');

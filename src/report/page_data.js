@@ -265,6 +265,6 @@ const axis = {
 
 const state = {
   t0: axis.begin, t1: axis.end, cursor: null, pointer: null, at: null, hex: false, whole: false, query: "", matches: [], match: -1,
-  hover: null, pinned: null, others: [], line: 0, tab: "peak",
+  hover: null, pinned: null, others: [], line: 0, place: null, tab: "peak",
 };
 const charts = []; // { kind, space or report, canvas, height, draw (once per view), over (each frame) }

@@ -90,31 +90,34 @@ function factsList(rows) {
   for (const [key, value] of rows) list.append(element("dt", {}, key), element("dd", {}, value));
   return list;
 }
+const baseName = (path) => clean(path).replace(/^.*\//, ""), placeText = (file, line) => baseName(file) + ":" + line;
+const lineText = (report, line, named) => (named && report.file ? placeText(report.file, line) : String(line));
 // The program that a kernel was made from: the user's own line comes first, then the calls that led to it.
 function originRows(report, line) {
   const { lines, sources } = report.program, rows = [];
   for (let at = lines.has(line) ? lines.get(line).source : -1, deep = 0; at >= 0 && deep < 16; at = sources[at].caller, deep++) {
-    rows.push([deep ? "called at" : "from", clean(sources[at].file.replace(/^.*\//, "") + ":" + sources[at].line)]);
+    rows.push([deep ? "called at" : "line", placeText(sources[at].file, sources[at].line)]);
     if (sources[at].code) rows.push(["", shorten(clean(sources[at].code), 200)]);
   }
   return rows;
 }
-function usersText(uses) {
-  const texts = [...new Set(uses.map(({ by, line }) => clean(by) + " (line " + line + ")"))];
+function usersText(report, uses) {
+  const texts = [...new Set(uses.map(({ by, line }) => clean(by) + " (" + ((originRows(report, line)[0] || [])[1] || "line " + line) + ")"))];
   return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
 }
 function userRows(report, name) {
   const uses = report.program.tensors.get(stem(name)) || [], rows = [];
   for (const [way, words] of [["writes", "written by"], ["reads", "read by"]]) {
     const users = uses.filter((use) => use[way]);
-    if (users.length > 0) rows.push([words, usersText(users)]);
+    if (users.length > 0) rows.push([words, usersText(report, users)]);
   }
   return rows;
 }
 function lineRows(report, line) {
   if (!(line > 0)) return [];
   const origin = originRows(report, line), code = sourceText(report, line).trim(), isToldThere = origin.some(([key]) => key === "");
-  return [["line", String(line)], ...(code && !isToldThere ? [["", shorten(clean(code), 200)]] : []), ...origin];
+  const own = [[origin.length > 0 ? "from" : "line", lineText(report, line, origin.length > 0)], ...(code && !isToldThere ? [["", shorten(clean(code), 200)]] : [])];
+  return [...origin, ...own];
 }
 function boxCard(s, i) {
   const rows = [];
@@ -186,7 +189,10 @@ function pin(mark) {
     const links = element("div", { class: "links" });
     if (!mark.card) links.append(element("button", { onclick: () => focusOn(mark) }, "zoom to it"));
     if (mark.search) links.append(element("button", { onclick: () => { byId("search").value = mark.search; search(mark.search); setView("map"); } }, "show it in the map"));
-    if (lineOf(mark) > 0) links.append(element("button", { onclick: () => goToLine(lineOf(mark)) }, "line " + lineOf(mark)));
+    if (lineOf(mark) > 0) {
+      const place = placeOf(mark.report || mark.space.report, lineOf(mark));
+      links.append(element("button", { onclick: () => goToLine(lineOf(mark)) }, place ? placeText(...place) : "line " + lineOf(mark)));
+    }
     if (mark.space && mark.space.partner[mark.box] >= 0) {
       const other = { space: mark.space, box: mark.space.index.get(mark.space.partner[mark.box]) };
       links.append(element("button", { onclick: () => pin(other) }, "its conflict"));
@@ -387,18 +393,27 @@ function goToFinding(report, finding) {
   const mark = alive || quoted[0] || marks.find((m) => m.space.partner[m.box] >= 0) || marks[0];
   if (mark) { pin(mark); show(mark); }
   state.others = quoted.filter((m) => m.box !== (mark && mark.box));
-  if (finding.line > 0) setLine(finding.line, true);
+  if (finding.line > 0) setLine(finding.line, true, finding.at);
   refresh();
+}
+// Where it is: the line of the user's program first, that of the input after everything else.
+function findingText(report, finding) {
+  const { at, line, count } = finding, times = count > 1 ? ", " + plain(count) + " times" : "";
+  const text = element("div", { class: "finding-text" }, element("span", { class: "tag " + finding.severity }, finding.severity));
+  if (at) {
+    text.append(element("b", { title: clean(at[0]) }, placeText(at[0], at[1])), element("span", { class: "muted" }, finding.code + times));
+    if (at[2].trim() !== "") text.append(element("code", {}, clean(at[2].trim())));
+  } else text.append(element("span", { class: "muted" }, finding.code + (line > 0 ? ", line " + line : "") + times));
+  text.append(element("div", {}, clean(finding.message)));
+  const muted = (words) => text.append(element("div", { class: "muted" }, words));
+  for (const [number, message, place] of finding.notes) muted((place ? placeText(place[0], place[1]) + ": " : number > 0 ? "line " + number + ": " : "") + clean(message));
+  if (at) muted([at[4] && "in " + clean(at[4]), at[3] && "called at " + clean(at[3]), line > 0 && "from " + lineText(report, line, true)].filter(Boolean).join(", "));
+  return text;
 }
 function findingsPanel() {
   const list = element("ol", { class: "list findings" });
-  for (const report of reports) for (const finding of report.findings) {
-    const text = element("div", { class: "finding-text" }, element("span", { class: "tag " + finding.severity }, finding.severity),
-      element("span", { class: "muted" }, finding.code + (finding.line > 0 ? ", line " + finding.line : "") + (finding.count > 1 ? ", " + plain(finding.count) + " times" : "")),
-      element("div", {}, clean(finding.message)));
-    for (const [line, message] of finding.notes) text.append(element("div", { class: "muted" }, (line > 0 ? "line " + line + ": " : "") + clean(message)));
-    list.append(element("li", {}, element("button", { onclick: () => goToFinding(report, finding) }, text)));
-  }
+  for (const report of reports) for (const finding of report.findings)
+    list.append(element("li", {}, element("button", { onclick: () => goToFinding(report, finding) }, findingText(report, finding))));
   if (!list.firstChild) return [element("p", { class: "muted" }, "no findings")];
   return [list];
 }
@@ -501,26 +516,43 @@ function waitsPanel() {
   return out;
 }
 
+// The line of the user's program, [file, line], that an operation of a line of the input comes from, if its file is shown.
+function placeOf(report, line) {
+  const { lines, sources } = report.program;
+  for (let at = lines.has(line) ? lines.get(line).source : -1, deep = 0; at >= 0 && deep < 16; at = sources[at].caller, deep++) {
+    if (report.files.some(([name]) => name === sources[at].file)) return [sources[at].file, sources[at].line];
+  }
+  return null;
+}
+const samePlace = (entry, place) => Boolean(place) && entry.file === place[0] && entry.line === place[1];
+
 let sourceLines = [];
+function sourcePane(report, title, text, file, isError, click) {
+  const pre = element("div", { class: "source" });
+  text.split("\n").forEach((code, k) => {
+    const row = element("div", { class: isError(k + 1) ? "error-line" : "", onclick: () => click(k + 1) },
+      element("span", { class: "num" }, String(k + 1)), element("span", { class: "code" }, clean(code.replace(/\t/g, "    "))));
+    sourceLines.push({ report, file, line: k + 1, row });
+    pre.append(row);
+  });
+  return [element("h3", { title: clean(title) }, baseName(title)), pre];
+}
+// The files of the user's program, and then the input: where it was compiled from them, when it is asked for.
 function buildSource() {
   const out = [];
   sourceLines = [];
   for (const report of reports) {
-    if (report.far && !report.opened) {
-      const open = () => { report.opened = true; buildSource(); showFirstFault(); };
-      out.push(element("button", { onclick: open, title: clean(report.file) }, "show " + clean(report.file).split("/").pop()));
+    const errors = report.findings.filter((f) => f.severity === "error");
+    const files = report.files.filter(([name, text]) => report === reports[0] || !reports[0].files.some((other) => other[0] === name && other[1] === text));
+    for (const [name, text] of files) out.push(...sourcePane(report, name, text, name, (k) => errors.some((f) => f.at && f.at[0] === name && f.at[1] === k), (k) => clickPlace(report, [name, k])));
+    if ((report.far || (report.files.length > 0 && report.source)) && !report.opened) {
+      const open = () => { report.opened = true; buildSource(); markLines(true); if (state.line === 0) showFirstFault(); };
+      out.push(element("button", { onclick: open, title: clean(report.file) }, "show " + baseName(report.file)));
       continue;
     }
     if (!report.source || (report !== reports[0] && report.source === reports[0].source)) continue;
-    const errorLines = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
-    const pre = element("div", { class: "source" });
-    report.source.split("\n").forEach((text, k) => {
-      const row = element("div", { class: errorLines.has(k + 1) ? "error-line" : "", onclick: () => clickLine(report, k + 1) },
-        element("span", { class: "num" }, String(k + 1)), element("span", { class: "code" }, clean(text.replace(/\t/g, "    "))));
-      sourceLines.push({ report, line: k + 1, row });
-      pre.append(row);
-    });
-    out.push(element("h3", { title: clean(report.file) }, clean(report.file).split("/").pop()), pre);
+    const errorLines = new Set(errors.map((f) => f.line));
+    out.push(...sourcePane(report, report.file, report.source, "", (k) => errorLines.has(k), (k) => clickLine(report, k)));
   }
   byId("source").replaceChildren(...out);
   byId("source").hidden = out.length === 0;
@@ -532,7 +564,7 @@ function scrollInside(row) {
 }
 function markLines(scroll) {
   for (const entry of sourceLines) {
-    const on = entry.line === state.line;
+    const on = entry.file ? samePlace(entry, state.place || (state.line > 0 && placeOf(entry.report, state.line))) : entry.line === state.line;
     entry.row.classList.toggle("mark", on);
     if (on && scroll) scrollInside(entry.row);
   }
@@ -540,25 +572,40 @@ function markLines(scroll) {
 // A page with findings opens at the line of the first one that has a line.
 function showFirstFault() {
   for (const report of reports) {
-    const finding = report.findings.find((f) => f.line > 0), entry = finding && sourceLines.find((e) => e.report === report && e.line === finding.line);
-    if (entry) { scrollInside(entry.row); return; }
+    const finding = report.findings.find((f) => f.line > 0), own = sourceLines.filter((e) => finding && e.report === report);
+    const shown = own.filter((e) => (e.file ? samePlace(e, finding.at) : e.line === finding.line));
+    for (const entry of shown) scrollInside(entry.row);
+    if (shown.length > 0) return;
   }
 }
-function setLine(line, scroll) {
+// place: in the user's program; null: that of the operation there.
+function setLine(line, scroll, place) {
   state.line = line;
+  state.place = place || null;
   markLines(scroll !== false);
 }
 function goToLine(line) { setLine(line, true); }
-// A line of the source: marks what was declared there and what runs there.
-function clickLine(report, line) {
-  state.line = line;
-  markLines(false);
+// What was declared on a line of the input, or runs there.
+function markOfLine(report, line) {
   for (const s of spaces) {
     if (s.report !== report) continue;
-    for (let i = 0; i < s.n; i++) if (s.line[i] === line) { pin({ space: s, box: i }); show(state.pinned); return; }
+    for (let i = 0; i < s.n; i++) if (s.line[i] === line) return { space: s, box: i };
   }
   const bar = report.bars.find((b) => b[5] === line);
-  if (bar) { pin({ report, bar }); show(state.pinned); } else refresh();
+  return bar ? { report, bar } : null;
+}
+// A line of the source: marks what was declared there and what runs there.
+function clickLine(report, line) {
+  setLine(line, false);
+  const mark = markOfLine(report, line);
+  if (mark) { pin(mark); show(state.pinned); } else refresh();
+}
+// A line of the user's program: the same for the first operation that comes from it.
+function clickPlace(report, place) {
+  const lines = [...report.program.lines.keys()].filter((line) => samePlace({ file: place[0], line: place[1] }, placeOf(report, line)));
+  const line = lines.find((l) => markOfLine(report, l)) || lines[0] || 0;
+  if (line > 0) clickLine(report, line);
+  setLine(line, false, place);
 }
 
 const total = (key) => spaces.reduce((sum, s) => sum + s[key], 0);

@@ -74,9 +74,17 @@ typedef struct spad__program_use {
     spad_location place; /* width 0: none of its own */
 } spad__program_use;
 
+/* The text of a file of the program. */
+typedef struct spad__program_file {
+    size_t name;
+    const char *text;
+} spad__program_file;
+
 typedef struct spad__program {
     bool taken;
     spad__names words;
+    char first[SPAD_PROGRAM_FILE_MAX]; /* the file of the first statement; "": not known */
+    SPAD_ARRAY(spad__program_file) files;
     SPAD_ARRAY(spad__program_source) sources;
     SPAD_ARRAY(spad__program_statement) statements;
     SPAD_ARRAY(spad__program_use) uses; /* by statement */

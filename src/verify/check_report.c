@@ -158,29 +158,6 @@ spad_status spad_check_write_text(const spad_check *check, const spad_kernel *ke
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void json_place(spad__json *json, int32_t line, int32_t column, int32_t width) {
-    if (line == 0) return;
-    spad__json_key_int(json, "line", line);
-    spad__json_key_int(json, "column", column);
-    spad__json_key_int(json, "width", width);
-}
-
-/* The user's line, and the line of the input under "from". */
-static void json_lines(spad__json *json, const spad_program_line *p, int32_t line, int32_t column,
-                       int32_t width) {
-    if (p->line == 0) {
-        json_place(json, line, column, width);
-        return;
-    }
-    spad__json_key_string(json, "file", p->file);
-    spad__json_key_int(json, "line", p->line);
-    if (p->column > 0) spad__json_key_int(json, "column", p->column);
-    spad__json_key(json, "from");
-    spad__json_open(json, '{');
-    json_place(json, line, column, width);
-    spad__json_close(json, '}');
-}
-
 static void json_fact(spad__json *json, const char *key, int64_t value) {
     if (value != SPAD_NO_FACT) spad__json_key_int(json, key, value);
 }
@@ -193,7 +170,7 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "code", spad_finding_name(f->code));
     spad__json_key_string(json, "severity", spad_severity_name(f->severity));
-    json_lines(json, &f->program, f->line, f->column, f->width);
+    spad__json_lines(json, &f->program, (spad_location){f->line, f->column, f->width});
     json_word(json, "place", f->place);
     spad__json_key_string(json, "message", f->message);
     json_word(json, "subject", f->subject);
@@ -204,8 +181,8 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_open(json, '[');
     for (size_t i = 0; i < f->note_count; i++) {
         spad__json_open(json, '{');
-        json_lines(json, &f->notes[i].program, f->notes[i].line, f->notes[i].column,
-                   f->notes[i].width);
+        const spad_note *n = &f->notes[i];
+        spad__json_lines(json, &n->program, (spad_location){n->line, n->column, n->width});
         json_word(json, "place", f->notes[i].place);
         spad__json_key_string(json, "message", f->notes[i].message);
         spad__json_close(json, '}');

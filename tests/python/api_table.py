@@ -241,7 +241,7 @@ TABLE = {
     "spad_kernel_fold": "Kernel.fold",
     "spad_kernel_source_count": "Kernel.sources",
     "spad_kernel_get_source": "Kernel.sources",
-    "spad_kernel_set_code": "Kernel.parse",
+    "spad_kernel_set_program": "Kernel.parse",
     "spad_kernel_statement_count": "Kernel.statements",
     "spad_kernel_get_param": "Kernel.params",
     "spad_kernel_get_tensor": "Kernel.tensors",

@@ -182,9 +182,13 @@ static void faults_are_findings(void **state) {
     assert_int_equal(early->line, 3);
     assert_int_equal(early->program.line, 0); /* the text is the user's own */
     spad_check_destroy(check);
-    assert_ok(spad_kernel_set_code(kernel, 0, "a = b", &error), &error);
-    assert_string_equal(spad_kernel_get_source(kernel, 0)->code, "a = b");
-    assert_int_equal(spad_kernel_set_code(kernel, 1, "a = b", &error), SPAD_ERR_UNKNOWN);
+    static const char program[] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n\ta = b\r\n13";
+    assert_ok(spad_kernel_set_program(kernel, "a.py", program, strlen(program), &error), &error);
+    assert_string_equal(spad_kernel_get_source(kernel, 0)->code, " a = b");
+    assert_ok(spad_kernel_set_program(kernel, "a.py", "short", 5, &error), &error);
+    assert_string_equal(spad_kernel_get_source(kernel, 0)->code, " a = b");
+    assert_int_equal(spad_kernel_set_program(kernel, "b.py", "", 0, &error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(error.message, "no source is in the file 'b.py'");
     spad_kernel_destroy(kernel);
 }
 

@@ -501,10 +501,10 @@ SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *k
 /** A line of the program that the kernel was made from, by number. */
 SPAD_API const spad_kernel_source *spad_kernel_get_source(const spad_kernel *kernel, size_t number);
 
-/** Gives the text of the line of a source, for callers that can read the files of the program:
- *  findings and reports show it. SPAD_ERR_UNKNOWN: no such source. */
-SPAD_API spad_status spad_kernel_set_code(spad_kernel *kernel, size_t source, const char *code,
-                                          spad_error *error);
+/** Gives the text of a file of the program, for callers that can read it: findings show the lines
+ *  of its sources, and reports the file. Copied. SPAD_ERR_UNKNOWN: no source names the file. */
+SPAD_API spad_status spad_kernel_set_program(spad_kernel *kernel, const char *file,
+                                             const char *text, size_t length, spad_error *error);
 
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);

@@ -187,7 +187,8 @@ static cli_exit report(const cli_command *command, int count, char **arguments) 
 /* ---- the command --------------------------------------------------------------------- */
 
 static cli_exit run_cuda(const cli_command *command, int count, char **words) {
-    static const char *const verbs[] = {"list", "report", "run", "check", "plan", "sim"};
+    static const char *const verbs[] = {"list",  "report", "run", "reproduce",
+                                        "check", "plan",   "sim"};
     if (count == 0 || strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
         fputs(command->usage, count == 0 ? stderr : stdout);
         return count == 0 ? CLI_USAGE : CLI_FINE;
@@ -204,7 +205,9 @@ static cli_exit run_cuda(const cli_command *command, int count, char **words) {
         return CLI_FINE;
     }
     if (strcmp(words[0], "run") == 0) return cli_cuda_run(count - 1, words + 1);
-    for (size_t i = 3; i < sizeof verbs / sizeof *verbs; i++) {
+    if (strcmp(words[0], "reproduce") == 0)
+        return cli_run_python(command->name, "'spad cuda reproduce'", count, words);
+    for (size_t i = 4; i < sizeof verbs / sizeof *verbs; i++) {
         const cli_command *own = cli_find_command(verbs[i]);
         if (strcmp(words[0], verbs[i]) == 0) return own->run(own, count - 1, words + 1);
     }
@@ -222,6 +225,7 @@ const cli_command cli_cuda = {
         "                 [--cluster X,Y,Z] [--smem BYTES] --arg NAME=VALUE... [options of the "
         "command]\n"
         "       spad cuda run [--keep FOLDER] [--preload] [options of check] -- PROGRAM ARGS...\n"
+        "       spad cuda reproduce LAUNCH.toml [--finding N] [--arch sm_90a] -o FOLDER\n"
         "\n"
         "FILE is PTX, CUDA C++ that nvcc compiles (NVCC names another nvcc, NVCC_FLAGS its "
         "flags),\n"
@@ -233,6 +237,9 @@ const cli_command cli_cuda = {
         "`run` runs a program on spad's own CUDA runtime, which computes nothing and records\n"
         "launches, and checks each of them. The program is built with 'nvcc -cudart shared' and\n"
         "has PTX in it.\n"
+        "`reproduce` writes a folder for a machine with a GPU: the kernel, copies in which the\n"
+        "warps of a finding are late, and a launcher that counts how often results differ. It\n"
+        "runs in Python; the package spad must be installed (docs/cuda-reproduce.md).\n"
         "\n"
         "  --launch FILE.toml        a launch file (docs/cuda-launch.md); other options win\n"
         "  --kernel NAME             a kernel, or a pattern with *, of its name in C++ or its\n"

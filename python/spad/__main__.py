@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md), `triton` (docs/triton.md), `tilelang`
-(docs/tilelang-load.md), `sweep` (docs/sweep.md) and the files of other compilers (docs/compilers.md) are in Python."""
+(docs/tilelang-load.md), `cuda reproduce` (docs/cuda-reproduce.md), `sweep` (docs/sweep.md) and the files of other
+compilers (docs/compilers.md) are in Python."""
 
 import os
 import sys
@@ -24,6 +25,10 @@ def main() -> None:
         from ._sweep.command import main as sweep_main
 
         sys.exit(sweep_main(sys.argv[2:]))
+    if sys.argv[1:3] == ["cuda", "reproduce"]:
+        from ._reproduce import main as reproduce_main
+
+        sys.exit(reproduce_main(sys.argv[3:]))
     if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
         from ._files import limit_memory
         from .models import MEMORY_MOST

@@ -37,6 +37,8 @@ _PROCESSORS = 132
 # by the number in a descriptor; the last three unpack elements into bytes of shared memory
 _MAP_TYPES = ("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float32", "float64",
               "bfloat16", "uint4", "uint8", "uint8")
+_DRIVER_TYPES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8, 11, 12, 13)  # these numbers, by CUtensorMapDataType
+_DRIVER_SWIZZLES = ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3))  # fields, by CUtensorMapSwizzle
 _MAP_SWIZZLES = {(0, 0): "0", (1, 0): "32", (2, 0): "64", (3, 0): "128", (3, 1): "128atom32"}
 
 
@@ -169,10 +171,13 @@ class _Arguments:
             return made
         return pointers
 
+    def symbol(self, value):
+        raise ValueError(f"{value}: a launch needs extents that are numbers. For a kernel with a dynamic layout, pass an "
+                         "array (numpy, or torch on the host) with mark_layout_dynamic()")
+
     def fake_tensor(self, tensor):
         if not all(map(_is_number, (*tensor.shape, *tensor.stride))):
-            raise ValueError(f"{tensor}: a launch needs extents that are numbers. For a kernel with a dynamic layout, "
-                             "pass an array (numpy, or torch on the host) with mark_layout_dynamic()")
+            self.symbol(tensor)
         size = _extent_bytes(tensor.shape, tensor.stride, tensor.element_type.width)
         word = ctypes.c_uint64(self.memory.place(None, size))
         self.kept.append(word)
@@ -200,6 +205,8 @@ class _Runtime:
                      [pointer, pointer, number, ctypes.c_uint64])
         self._define("_cudaLaunchKernelEx", self._launch_config, [pointer, pointer, pointer])
         self._define("_cudaLaunchKernel", self._launch, [pointer, *many, pointer, ctypes.c_uint64, pointer])
+        self._define("_cuTensorMapEncodeTiled", self._encode, [pointer, number, number, *[pointer] * 5, *[number] * 4])
+        self._define("cuda_dialect_assert_success", self._assert_success, [number])
 
     def _define(self, name, function, types):
         def guarded(*values):
@@ -234,6 +241,26 @@ class _Runtime:
         if attribute not in known:
             raise ValueError(f"the host code asks for attribute {attribute} of the device")
         ctypes.c_int32.from_address(out).value = known[attribute]
+
+    def _encode(self, out, kind, dims, address, extents, strides, box, steps, interleave, swizzle, *_):
+        """In the form of the hardware, as the host code does it elsewhere."""
+        if kind >= len(_DRIVER_TYPES) or swizzle >= len(_DRIVER_SWIZZLES):
+            raise ValueError(f"a tensor map with type {kind} and swizzle {swizzle} is not known")
+        fields = [(0, address), (64, 2), (68, dims - 1), (71, _DRIVER_TYPES[kind]), (75, interleave)]
+        fields += zip((77, 83), _DRIVER_SWIZZLES[swizzle])
+        for d in range(dims):
+            if d > 0:
+                stride = ctypes.c_uint64.from_address(strides + 8 * (d - 1)).value >> 4
+                fields += [(64 + 32 * d, stride & 0xffffffff), (220 + 4 * d, stride >> 32)]
+            fields += [(256 + 32 * d, ctypes.c_uint64.from_address(extents + 8 * d).value - 1),
+                       (440 + 8 * d, ctypes.c_uint32.from_address(box + 4 * d).value - 1),
+                       (416 + 3 * d, ctypes.c_uint32.from_address(steps + 4 * d).value - 1)]
+        bits = sum(value << first for first, value in fields)
+        ctypes.memmove(out, bits.to_bytes(64, "little") + bytes(64), _MAP_BYTES)
+
+    def _assert_success(self, status):
+        if status != 0 and not self.failures:
+            raise ValueError(f"a call of the CUDA runtime in the host code failed with error {status}")
 
     def _launch_config(self, config, kernel, values):
         numbers = (ctypes.c_uint32 * 14).from_address(config)
@@ -371,7 +398,7 @@ def record(arch: str = "sm_90a") -> Iterator[list[Launch]]:
     grows by a Launch for each. Arrays of the host stand for those of a device. Results are never computed."""
     import cutlass.utils
     from cutlass._mlir import execution_engine
-    from cutlass.cute import runtime
+    from cutlass.cute import runtime, typing
     from cutlass.cutlass_dsl import CuTeDSL, cuda_jit_executor
 
     settings = CuTeDSL._get_dsl().envar
@@ -387,6 +414,7 @@ def record(arch: str = "sm_90a") -> Iterator[list[Launch]]:
         (runtime._Tensor, "__c_pointers__", arguments.tensor(runtime._Tensor.__c_pointers__)),
         (runtime._Pointer, "__c_pointers__", arguments.pointer(runtime._Pointer.__c_pointers__)),
         (runtime._FakeTensor, "__c_pointers__", lambda tensor: arguments.fake_tensor(tensor)),
+        (typing.SymInt, "__c_pointers__", lambda value: arguments.symbol(value)),
         (runtime._FakeStream, "__c_pointers__", lambda _: [ctypes.addressof(_NO_STREAM)]),
         (cutlass.utils, "HardwareInfo", _Device),
     ]):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.cute: kernels of the CuTe DSL. Those that it compiles need nvidia-cutlass-dsl; the recorded ones do not."""
 
+import ctypes
+import re
+
 import pytest
 
 import spad.cuda as sc
@@ -47,6 +50,33 @@ def test_tensor_maps(dsl):
     assert lapped.code == "SPAD-LAPPED-WAIT" and lapped.file == dsl.__file__
 
 
+@pytest.mark.parametrize("word", [
+    "bfloat16[64],box[16],swizzle0,at[0x700000000000]",
+    "float64[8,64],box[4,8],stride[512],swizzle32,at[0x700000000040]",
+    "tfloat32[3,5,7],box[1,2,4],stride[137438953472,64],swizzle128atom32,at[0x700000001000]",
+    "uint4[2,3,4,5,256],box[1,2,1,4,128],stride[7680,2560,640,128],swizzle64,at[0x700000002000]",
+])
+def test_maps_of_the_driver_have_the_form_of_the_hardware(word):
+    """Host code that calls cuTensorMapEncodeTiled, and what is read back from the parameters."""
+    import spad.cute
+    kind, lists = word.split("[")[0], dict(re.findall(r"(box|stride|at|^\w+)\[([^\]]*)\]", word))
+    extents, box, strides, place = ([int(one, 0) for one in lists.get(name, "").split(",") if one][::-1]
+                                    for name in (kind, "box", "stride", "at"))
+    numbers = {"bfloat16": 9, "float64": 8, "tfloat32": 11, "uint4": 13}
+    swizzle = ["0", "32", "64", "128", "128atom32"].index(re.search(r"swizzle(\w+)", word)[1])
+    made = (ctypes.c_uint8 * 128)()
+    arrays = [(kind_of * len(values))(*values) for kind_of, values in
+              ((ctypes.c_uint64, extents), (ctypes.c_uint64, strides), (ctypes.c_uint32, box), (ctypes.c_uint32, [1] * len(box)))]
+    failures = []
+    runtime = spad.cute._Runtime([], spad.cute._Memory(), [], failures)
+    call = runtime.callbacks["_cuTensorMapEncodeTiled"]
+    assert call(ctypes.addressof(made), numbers[kind], len(extents), place[0], *map(ctypes.addressof, arrays), 0, swizzle, 0, 0) == 0
+    read = spad.cute._map_word(bytes(made)[:64], place[0])
+    assert read == word.replace("tfloat32", "float32")  # which differ in how they round, not in their bytes
+    assert call(ctypes.addressof(made), 99, 1, place[0], *map(ctypes.addressof, arrays), 0, 0, 0, 0) == 1
+    assert "type 99" in str(failures[0])
+
+
 def test_arrays_of_the_host(dsl, tmp_path):
     """They get addresses of a device, the same ones each time, and their integers are known."""
     numpy = pytest.importorskip("numpy")
@@ -77,5 +107,7 @@ def test_refusals(dsl):
     tensor = make_fake_compact_tensor(dsl.cutlass.Float32, (rows, 128), stride_order=(1, 0))
     with pytest.raises(ValueError, match="extents that are numbers"):
         spad.cute.launches(dsl.launch_reverse, tensor, tensor, True)
+    with pytest.raises(ValueError, match="extents that are numbers"):
+        spad.cute.launches(dsl.launch_copy, *dsl.arguments(dsl.launch_copy, True)[:3], rows)
     with pytest.raises(ValueError, match="not one launch of a kernel 'copy' but 0"):
         spad.cute.load(dsl.launch_reverse, *dsl.arguments(dsl.launch_reverse, True), kernel="copy")

@@ -121,7 +121,7 @@ __all__ = [
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "cuda", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
+_LAZY = ("nki", "tilelang", "cuda", "cute", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
 
 
 def __getattr__(name: str) -> object:

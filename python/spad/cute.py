@@ -50,8 +50,8 @@ class Launch:
 
     def load(self, way: int = 0) -> cuda.CudaKernel:
         """Executes the launch, as spad.cuda.load() does."""
-        made, run = _spad.Kernel.read_ptx(self.ptx, f"{self.kernel}.ptx", None, None, None, None, None, None, [], way,
-                                          None, None, self.text, f"{self.kernel}.toml")
+        made, run = _spad.Kernel.read_ptx(self.ptx, "<cute>", None, None, None, None, None, None, [], way,
+                                          None, None, self.text, "<launch>")
         loaded = cuda.CudaKernel._of(made)
         loaded.run = run
         return loaded

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the Python of the manual pages, each page from top to bottom."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -125,3 +127,20 @@ def test_torch(root):
     code = [code for needs, code in blocks(root, "python-devices.md") if needs == "torch"]
     done = subprocess.run([sys.executable, "-c", code[0]], capture_output=True, text=True)
     assert len(code) == 1 and done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("package, module", [("cute", "cutlass"), ("numba", "numba.cuda"), ("cupy", "cupy"),
+                                             ("nvrtc", "cuda.bindings.nvrtc")])
+def test_sources_of_cuda(root, tmp_path, monkeypatch, package, module):
+    """Each recipe finds the race of the same kernel, at its line."""
+    pytest.importorskip(module, reason=f"there is no {module}", exc_type=ImportError)
+    if package == "cupy" and shutil.which("nvcc") is None and not os.path.exists("/usr/local/cuda/bin/nvcc"):
+        pytest.skip("there is no nvcc")
+    monkeypatch.syspath_prepend(write_files(root, "cuda-sources.md", tmp_path))
+    names = {"__name__": "docs"}
+    code, = [code for needs, code in blocks(root, "cuda-sources.md") if needs == package]
+    exec(compile(code, str(root / "docs" / "cuda-sources.md"), "exec"), names)
+    race, = names["check"].findings
+    source = names.get("source", code if package == "numba" else (tmp_path / "reverse.py").read_text())
+    source = source.decode() if isinstance(source, bytes) else source
+    assert race.code == "SPAD-RACE" and "row[127 - " in source.split("\n")[race.line - 1]

@@ -38,7 +38,7 @@ class Driver:
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
         self.call("cuCtxSetCurrent", self.context)
-        self.call("cuStreamCreate", ctypes.byref(self.stream), 1)
+        self.call("cuStreamCreate", ctypes.byref(self.stream), 0)  # which waits for the copies
 
     def call(self, name, *values):
         status = getattr(self.library, name)(*values)
@@ -269,7 +269,7 @@ class Parent:
             new, begun, said = self.process(folder, done)
             records += new
             done += [record["variant"] for record in new]
-            if begun is not None or not new:  # it died in this one
+            if (begun is not None or not new) and time.monotonic() < self.end:  # it died in this one
                 name = begun or next(name for name in variants if name not in done)
                 records.append({"folder": folder, "variant": name, "runs": 0, "hang": False, "results": {}, "error": said[:400]})
                 self.write(records[-1])

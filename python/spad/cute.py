@@ -114,6 +114,7 @@ class _Memory:
 
 
 def _extent_bytes(shape, stride, bits):
+    bits = 8 if bits == 1 else bits  # booleans
     last = sum((extent - 1) * abs(step) for extent, step in zip(shape, stride))
     return -(-(last + 1) * bits // 8) if all(shape) else 0
 

@@ -99,6 +99,12 @@ def test_arrays_of_the_host(dsl, tmp_path):
     assert cute.runtime._Tensor.__c_pointers__.__module__.startswith("cutlass"), "nothing stays replaced"
 
 
+def test_extents():
+    import spad.cute
+    assert spad.cute._extent_bytes((4, 6), (8, 1), 16) == 60 and spad.cute._extent_bytes((4, 0), (1, 1), 16) == 0
+    assert spad.cute._extent_bytes((33,), (1,), 4) == 17 and spad.cute._extent_bytes((32,), (1,), 1) == 32
+
+
 def test_refusals(dsl):
     from cutlass.cute.runtime import make_fake_compact_tensor
 

@@ -70,44 +70,46 @@ class Launch:
 
 
 class _Memory:
-    """What the arguments of one call point to. Arrays of the host get addresses of a device."""
+    """What the arguments of one call point to. The host code gets them as they are; in the parameters of a launch,
+    addresses of the host become those of a device."""
 
     def __init__(self):
         self.clear()
-        self.changed = {}  # of a descriptor of the DSL, by its address: the host's pointer, and what owns it
 
     def clear(self):
         self.blocks = []  # (address of the caller, address, bytes, contents)
         self.next = _FIRST_ADDRESS
         self.launched = False
 
-    def place(self, host, size, contents=None):
-        """The address of a block; host: where the caller has it, None for a tensor without memory."""
-        if self.launched:  # the arguments of another call
+    def add(self, host, size, contents=None):
+        """Notes a block, and returns its address. host: where the caller has it, None for a tensor without memory."""
+        if self.launched:  # these are the arguments of another call
             self.clear()
-        for theirs, address, extent, _ in self.blocks:
-            if host is not None and theirs is not None and theirs <= host and host + (size or 1) <= theirs + extent:
-                return address + host - theirs
         address = self.next + (host or 0) % 16
-        size = size or _OPEN_BYTES
+        host = address if host is None else host
+        if size > 0 and any(start <= host and host + size <= start + extent for start, _, extent, _ in self.blocks):
+            return self.device_address(host)
         self.next = -(-(address + size) // _ALIGN) * _ALIGN
         self.blocks.append((host, address, size, contents))
         return address
 
-    def redirect(self, owner, descriptor, size, known=False):
-        """Replaces the pointer at the begin of a descriptor, until restore()."""
-        word = ctypes.c_uint64.from_address(descriptor)
-        host, _ = self.changed.setdefault(descriptor, (word.value, owner))
-        if host != 0:
-            word.value = self.place(host, size, ctypes.string_at(host, size) if known else None)
+    def device_address(self, host):
+        """None: no block is there. Blocks whose size is known go first."""
+        fitting = [(extent == _OPEN_BYTES, address + host - start) for start, address, extent, _ in self.blocks
+                   if start <= host < start + extent]
+        return min(fitting)[1] if fitting else None
 
-    def restore(self):
-        for descriptor, (host, _) in self.changed.items():
-            ctypes.c_uint64.from_address(descriptor).value = host
-        self.changed.clear()
+    def moved(self, data):
+        """Parameters in which addresses are those of the device."""
+        data = bytearray(data)
+        for at in range(0, len(data) - 7, 8):
+            address = self.device_address(int.from_bytes(data[at:at + 8], "little"))
+            if address is not None:
+                data[at:at + 8] = address.to_bytes(8, "little")
+        return bytes(data)
 
     def text(self):
-        for _, address, size, contents in sorted(self.blocks, key=lambda block: block[1]):
+        for _, address, size, contents in self.blocks:
             yield f"\n[[memory]]\naddress = {address:#x}\nbytes = {size}\n"
             if contents:
                 yield f'contents = "{contents.hex()}"\n'
@@ -143,7 +145,7 @@ def _is_number(extent):
 
 
 class _Arguments:
-    """Replaces how the DSL passes tensors and pointers."""
+    """Replaces how the DSL passes tensors and pointers: which memory there is, is noted."""
 
     def __init__(self, memory):
         self.memory = memory
@@ -161,14 +163,17 @@ class _Arguments:
             made = original(tensor)
             size = _extent_bytes(tensor.shape, tensor.stride, tensor.element_type.width)
             known = 0 < size <= _CONTENTS_BYTES and getattr(tensor, "_spad_known", False)
-            self.memory.redirect(tensor, made[0], size, known)
+            host = ctypes.c_uint64.from_address(made[0]).value
+            self.memory.add(host, size, ctypes.string_at(host, size) if known else None)
             return made
         return pointers
 
     def pointer(self, original):
         def pointers(pointer):
             made = original(pointer)
-            self.memory.redirect(pointer, made[0], None)
+            host = ctypes.c_uint64.from_address(made[0]).value
+            if host != 0 and self.memory.device_address(host) is None:
+                self.memory.add(host, _OPEN_BYTES)
             return made
         return pointers
 
@@ -180,7 +185,7 @@ class _Arguments:
         if not all(map(_is_number, (*tensor.shape, *tensor.stride))):
             self.symbol(tensor)
         size = _extent_bytes(tensor.shape, tensor.stride, tensor.element_type.width)
-        word = ctypes.c_uint64(self.memory.place(None, size))
+        word = ctypes.c_uint64(self.memory.add(None, size))
         self.kept.append(word)
         return [ctypes.addressof(word)]
 
@@ -283,7 +288,7 @@ class _Runtime:
         if ptx is None:
             raise ValueError(f"the DSL has not written PTX of kernel '{name}'")
         parameters = next(one["parameters"] for one in _spad.Kernel.ptx_kernels(ptx, "<cute>") if one["name"] == name)
-        data = _parameter_bytes(parameters, values)
+        data = self.memory.moved(_parameter_bytes(parameters, values))
         words, maps = _with_maps(data, self.memory)
         lines = ["version = 1\n", 'module = "kernel.ptx"\n', f'kernel = "{name}"\n', f"grid = {list(grid)}\n",
                  f"block = {list(block)}\n"]
@@ -425,8 +430,6 @@ def record(arch: str = "sm_90a") -> Iterator[list[Launch]]:
             if failures:
                 raise failures[0] from failure
             raise
-        finally:
-            memory.restore()
     if failures:
         raise failures[0]
 

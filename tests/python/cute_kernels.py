@@ -67,6 +67,13 @@ def launch_copy(src: cute.Tensor, dst: cute.Tensor, waits: cutlass.Constexpr, st
     copy_tiles(atom, tensor, dst, tiles, waits).launch(grid=[1, 1, 1], block=[128, 1, 1], stream=stream)
 
 
+@cute.jit
+def add_one(numbers: cute.Tensor):
+    """Runs on the host alone."""
+    for i in cutlass.range(cute.size(numbers)):
+        numbers[i] = numbers[i] + 1
+
+
 def arguments(launch, waits):
     """Arguments of a function above."""
     from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_stream

@@ -99,6 +99,17 @@ def test_arrays_of_the_host(dsl, tmp_path):
     assert cute.runtime._Tensor.__c_pointers__.__module__.startswith("cutlass"), "nothing stays replaced"
 
 
+def test_functions_of_the_host(dsl):
+    """Without a kernel, a function computes on the memory of the host, as it always does."""
+    numpy = pytest.importorskip("numpy")
+    from cutlass.cute.runtime import from_dlpack
+
+    import spad.cute
+    numbers = numpy.arange(4, dtype=numpy.int32)
+    assert spad.cute.launches(dsl.add_one, from_dlpack(numbers)) == []
+    assert numbers.tolist() == [1, 2, 3, 4]
+
+
 def test_extents():
     import spad.cute
     assert spad.cute._extent_bytes((4, 6), (8, 1), 16) == 60 and spad.cute._extent_bytes((4, 0), (1, 1), 16) == 0

@@ -405,14 +405,14 @@ def record(arch: str = "sm_90a") -> Iterator[list[Launch]]:
     import cutlass.utils
     from cutlass._mlir import execution_engine
     from cutlass.cute import runtime, typing
-    from cutlass.cutlass_dsl import CuTeDSL, cuda_jit_executor
+    from cutlass.cutlass_dsl import CuTeDSL, CuteExperimentalDSL, cuda_jit_executor
 
-    settings = CuTeDSL._get_dsl().envar
     memory, found, failures = _Memory(), [], []
     arguments = _Arguments(memory)
     with tempfile.TemporaryDirectory() as folder, _replaced([
-        (settings, "_arch", arch), (settings, "keep_tokens", frozenset(["ptx"])), (settings, "keep_ptx", True),
-        (settings, "no_cache", True), (settings, "lineinfo", True), (settings, "dump_dir", folder),
+        *((dsl._get_dsl().envar, name, value) for dsl in (CuTeDSL, CuteExperimentalDSL) for name, value in
+          {"_arch": arch, "keep_tokens": frozenset(["ptx"]), "keep_ptx": True, "no_cache": True, "lineinfo": True,
+           "dump_dir": folder}.items()),
         (execution_engine, "ExecutionEngine",
          _engine(execution_engine.ExecutionEngine, folder, memory, found, failures)),
         (cuda_jit_executor.CudaDialectJitCompiledFunction, "_load_cuda_library", _load_library),

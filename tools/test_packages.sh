@@ -7,6 +7,7 @@
 # NAME (none: all), and what is tested with it:
 #
 #     triton      kernels that it compiles, without a GPU
+#     cute        kernels of the CuTe DSL, recorded without a GPU
 #     tilelang    kernels that it lowers, without a GPU
 #     executorch  plans in its runtime, compared with eager; profiler traces; ONNX models
 #     tflite      plans in the real TFLM; models; readers
@@ -53,6 +54,9 @@ describe() {
         megabytes=800
         files="$files tests/python/test_triton_routes.py"
         ;;
+    cute)
+        module=cutlass megabytes=500
+        ;;
     tilelang)
         megabytes=6500
         files="tests/python/test_tilelang_load.py tests/python/test_tilelang_body.py"
@@ -68,7 +72,7 @@ describe() {
     tvm) megabytes=1000 ;;
     wheel) module=build megabytes=500 ;;
     *)
-        echo "there are triton, tilelang, executorch, tflite, tvm and wheel, not '$name'" >&2
+        echo "there are triton, cute, tilelang, executorch, tflite, tvm and wheel, not '$name'" >&2
         exit 2
         ;;
     esac
@@ -216,7 +220,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-if [ $# -eq 0 ]; then set -- triton tilelang executorch tflite tvm wheel; fi
+if [ $# -eq 0 ]; then set -- triton cute tilelang executorch tflite tvm wheel; fi
 for name in "$@"; do describe "$name"; done
 
 if [ "$mode" = prepare ]; then

@@ -20,6 +20,7 @@ from ptx_model import text
 
 import spad
 import spad._reproduce as reproduce
+import spad._reproduce.run as launcher
 import spad.cuda as sc
 
 ALWAYS = ("SPAD-DEADLOCK", "SPAD-MBARRIER-LIFE")  # these need no delay
@@ -85,7 +86,7 @@ def pack_bugs(folder, path):
         right = source.replace(wrong, "unused").replace(f".entry {wrong[:-6]}(", f".entry {wrong}(")
         right = re.sub(rf"\b{wrong[:-6]}_param_", f"{wrong}_param_", right)
         case = ptx_mutants.Case("bugs", wrong, 128, ["u32[4096]", "u32[4096]"])
-        print(wrong, pack(folder / wrong, case, source, right, f"{path}: {wrong}"), flush=True)
+        print(wrong, pack(folder / wrong, case, source, right, f"{path.name}: {wrong}"), flush=True)
 
 
 def print_table(folder, results):
@@ -98,13 +99,15 @@ def print_table(folder, results):
     print("| mutant | finding | plain | random delays | late at a place | store among others |\n|---|---|---|---|---|---|")
     for name, by_variant in sorted(records.items()):
         launch = json.loads((Path(folder) / name / "launch.json").read_text())
-        right = max(by_variant.get("reference", {}).get("results") or {"": 0}, key=lambda key: by_variant["reference"]["results"].get(key, 0))
+        right = launcher.reference_of(by_variant.values())
 
         def rate(prefix, by_variant=by_variant, right=right):
-            shares = [(1.0 if record["hang"] or "error" in record else 1 - record["results"].get(right, 0) / max(record["runs"], 1),
-                       "hang" if record["hang"] else "error" if "error" in record else "")
-                      for variant, record in by_variant.items() if variant.startswith(prefix)]
-            return max(shares, default=(0.0, "-"))
+            shares = [(0.0, "-")]
+            for variant, record in by_variant.items():
+                if variant.startswith(prefix):
+                    word = "hang" if record["hang"] else "error" if "error" in record else ""
+                    shares.append((1.0 if word else 1 - record["results"].get(right, 0) / max(record["runs"], 1), word))
+            return max(shares[1:] or shares)
         cells = []
         for prefix in ("plain", "random", "late", "crowd"):
             share, word = rate(prefix)

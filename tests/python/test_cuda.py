@@ -76,6 +76,14 @@ def test_what_data_decides(root):
     assert run("i32[1]=1")["choices"] == 0
 
 
+@pytest.mark.parametrize("threads", [16, 48, 127])
+def test_blocks_whose_last_warp_is_not_full(root, threads):
+    """__syncthreads counts warps: one with few threads is 32 of a barrier's."""
+    kernel = sc.load(path(root, "reduce.ptx"), "sums_some", block=threads, args=["f32[128]", "i32[1]=1", "f32[128]"])
+    assert kernel.check().verdict.startswith("proved") and "barrier0 by 32" in kernel.text()
+    assert f"barrier barrier0 count {-(-threads // 32) * 32}" in kernel.text()
+
+
 def test_arguments(root):
     numpy = pytest.importorskip("numpy")
     source = path(root, "copies.ptx")

@@ -40,9 +40,9 @@ static void barriers_of_a_block(void **state) {
     ptx_expect(two_warps, K "@!%p2 exit;\nbar.sync 0;\nret;\n}\n", "0.0 sync 0:0 32/32\n");
     /* the last warp has 8 threads */
     ptx_expect((ptx_run){.threads = 40}, K "bar.sync 0;\nbar.sync 1, 64;\nret;\n}\n",
-               "0.0 sync 0:0 32/40\n"
+               "0.0 sync 0:0 32/64\n"
                "0.0 sync 0:1 32/64\n"
-               "0.1 sync 0:0 8/40\n"
+               "0.1 sync 0:0 32/64\n"
                "0.1 sync 0:1 32/64\n");
 }
 

@@ -35,15 +35,29 @@ static uint64_t barrier_arrived_ticket(int64_t number, bool rounded, uint64_t ph
                                                         (phase & 0xffff));
 }
 
-static uint64_t barrier_released_ticket(int64_t number, bool rounded, const spad__ptx_barrier *b) {
+/* A barrier of everyone counts warps: each that has a thread left is 32 of them. */
+static int64_t barrier_threads_released(const spad__ptx_machine *m, int32_t cta,
+                                        const spad__ptx_barrier *b) {
+    int64_t threads = 0;
+    if (!b->everyone) return b->expected;
+    for (size_t n = 0; n < m->warps.count; n++) {
+        const spad__ptx_warp *w = &m->warps.items[n];
+        if (w->cta == cta && spad__ptx_live(w) != 0) threads += BARRIER_WARP;
+    }
+    return threads;
+}
+
+static uint64_t barrier_released_ticket(const spad__ptx_machine *m, int32_t cta, int64_t number,
+                                        bool rounded) {
+    const spad__ptx_barrier *b = &m->ctas[cta].barriers[number];
     return spad__ptx_ticket(SPAD__PTX_MARK_RELEASED,
                             (uint64_t)number << BARRIER_AT_NUMBER |
-                                (uint64_t)rounded << BARRIER_AT_ROUNDED |
+                                (uint64_t)(rounded || b->everyone) << BARRIER_AT_ROUNDED |
                                 (b->phase & 0xffff) << BARRIER_AT_PHASE |
                                 (uint64_t)b->red_unknown << BARRIER_AT_UNKNOWN |
                                 (uint64_t)b->red_false << BARRIER_AT_FALSE |
                                 ((uint64_t)b->red_true & 0xffff) << BARRIER_AT_TRUES |
-                                ((uint64_t)b->expected & 0xffff));
+                                ((uint64_t)barrier_threads_released(m, cta, b) & 0xffff));
 }
 
 static uint32_t barrier_with_ticket(const spad__ptx_warp *w, uint64_t ticket) {
@@ -66,7 +80,7 @@ static void barrier_complete(spad__ptx_machine *m, int32_t cta, int64_t number) 
             const uint32_t lanes =
                 barrier_with_ticket(w, barrier_arrived_ticket(number, rounded != 0, b->phase));
             if (lanes == 0) continue;
-            spad__ptx_mark_lanes(w, lanes, barrier_released_ticket(number, rounded != 0, b));
+            spad__ptx_mark_lanes(w, lanes, barrier_released_ticket(m, cta, number, rounded != 0));
         }
     }
     *b = (spad__ptx_barrier){.phase = b->phase + 1};
@@ -289,7 +303,7 @@ static void barrier_release_endless(spad__ptx_machine *m, spad__ptx_warp *w, uin
         const uint32_t same = barrier_with_ticket(w, ticket);
         const bool rounded = (ticket >> BARRIER_AT_ROUNDED & 1) != 0;
         spad__ptx_mark_lanes(w, same,
-                             barrier_released_ticket(number, rounded, b) |
+                             barrier_released_ticket(m, w->cta, number, rounded) |
                                  UINT64_C(1) << BARRIER_AT_ENDLESS);
         b->arrived -= rounded ? BARRIER_WARP : spad__ptx_lane_count(same);
         if (b->arrived <= 0) *b = (spad__ptx_barrier){.phase = b->phase};

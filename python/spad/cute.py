@@ -45,7 +45,7 @@ _MAP_SWIZZLES = {(0, 0): "0", (1, 0): "32", (2, 0): "64", (3, 0): "128", (3, 1):
 class Launch:
     """A recorded launch. kernel: its name in the PTX; ptx; text: its launch file (docs/cuda-launch.md)."""
 
-    def __init__(self, kernel: str, ptx: str, text: str):
+    def __init__(self, kernel: str, ptx: str, text: str) -> None:
         self.kernel, self.ptx, self.text = kernel, ptx, text
 
     def load(self, way: int = 0) -> cuda.CudaKernel:

@@ -99,7 +99,7 @@ static bool holds_at(subject *k, const int64_t *values, const char *reason, tall
     return false;
 }
 
-static void try_claim(subject *k, const claim *c, const char *reason, tally *t) {
+static void try_claim(subject *k, const trip_claim *c, const char *reason, tally *t) {
     t->claims++;
     for (int s = 0; s < SHAPES; s++) {
         int64_t values[LOOP_PARAMS];
@@ -159,7 +159,7 @@ static void look_at(uint64_t seed, tally *t) {
         for (int d = 0; d < k.p.params; d++) values[d] = spad__random_in(&k.random, 0, 9);
         if (!compare_single(&k, values, t)) return;
     }
-    const claim c = read_claim(all.reason, "TNM");
+    const trip_claim c = read_claim(all.reason, "TNM");
     if (all.verdict != SPAD_VERDICT_WRONG && c.count > 0) try_claim(&k, &c, all.reason, t);
 }
 

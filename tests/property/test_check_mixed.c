@@ -83,7 +83,7 @@ static int64_t some_value(const random_mixed *k, spad__random *random) {
 
 static void try_claim(const random_mixed *k, const answer *all, uint64_t seed, tally *t,
                       long *shown) {
-    const claim c = read_claim(all->reason, "TNM");
+    const trip_claim c = read_claim(all->reason, "TNM");
     spad__random random = {seed * 31 + 7};
     int64_t given[PARAMS];
     if (c.count == 0) return;

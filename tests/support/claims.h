@@ -45,14 +45,14 @@ static inline answer answer_for(const char *text, size_t length, const spad_defi
 enum { CLAIM_PARAMS = 3 };
 
 /* From which value on a claim holds; -1: it is not about that parameter. */
-typedef struct claim {
+typedef struct trip_claim {
     int64_t from[CLAIM_PARAMS];
     int count;
-} claim;
+} trip_claim;
 
 /* "for all T, N and all M >= 2; ..." of parameters with names of one letter. */
-static inline claim read_claim(const char *reason, const char *names) {
-    claim c = {.from = {-1, -1, -1}};
+static inline trip_claim read_claim(const char *reason, const char *names) {
+    trip_claim c = {.from = {-1, -1, -1}};
     const char *at = reason;
     if (strstr(reason, "with r = ") != NULL) return c; /* of some unknown values only */
     while ((at = strstr(at, "for all ")) != NULL && strchr(names, at[8]) == NULL) at++;

@@ -281,11 +281,14 @@ static bool distance_of(const spad__induction *induction, const spad_kernel *ker
 }
 
 /* By how much the parameter grows in the windows that two indices may be apart. What moves by the
- * same amount in each iteration is that far apart at most. */
+ * same amount in each iteration is that far apart at most; anything else may also be anywhere in
+ * its window: `out[i / 7, 100 * i]` and `out[i / 7, 101 * i + 1]` meet in iterations 100 and 99. */
 static int64_t growth_apart(int64_t distance, int64_t rate, int64_t window, bool linear) {
     int64_t growth;
     if (linear) return spad__scale_up(distance, window, rate, &growth) ? growth : never;
-    return spad__mul(distance / rate, window, &growth) ? growth : never;
+    return spad__mul(distance / rate, window, &growth) && spad__add(growth, window - 1, &growth)
+               ? growth
+               : never;
 }
 
 /* Both windows as one, with the rates of that. */

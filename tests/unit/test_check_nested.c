@@ -550,6 +550,33 @@ static void unwaited_writes_of_one_agent_meet_late(void **state) {
     }
 }
 
+/* Writes in the same window of one index may be iterations apart, which counts for the others. */
+static void writes_that_meet_inside_a_window(void **state) {
+    (void)state;
+#define WINDOWS(one, other)                                                               \
+    "kernel k on sm_90\nparam N = 4\ntensor out : global u8 [N + 61, 101 * N + 2] (64)\n" \
+    "agent a { for i in 0..N { simt v writes out[" one "] } }\n"                          \
+    "agent b { for i in 0..N { simt w writes out[" other "] } }\n"
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {WINDOWS("i / 7, 100 * i", "i / 7, 101 * i + 1"), 101},
+        {WINDOWS("i / 9 + 20, 80 * i", "i / 9 + 20, 81 * i + 1"), 81},
+        {UNWAITED("N + 61, 61", "N", STORE("i / 7, min(i, 60)")), 62},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong - 1};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+}
+
 #define WAITED "commit g\nwait g pending 0\n"
 
 /* What never meets, or is ordered where it does, is proved however its indices are written. */
@@ -590,6 +617,7 @@ int main(void) {
         cmocka_unit_test(writes_that_meet_with_other_rests),
         cmocka_unit_test(writes_in_loops_of_two_parameters),
         cmocka_unit_test(unwaited_writes_of_one_agent_meet_late),
+        cmocka_unit_test(writes_that_meet_inside_a_window),
         cmocka_unit_test(writes_that_never_meet_or_are_ordered_are_proved),
         cmocka_unit_test(breaks),
         cmocka_unit_test(indices_in_rounds),

@@ -188,6 +188,7 @@ static bounded index_of(loops_maker *m, const scope *in) {
 /* rate x v, a little of another loop, of a parameter, and a number. */
 static bounded usual_sum(loops_maker *m, const scope *in, int64_t rate) {
     const int v = in->variables[m->level < in->count ? m->level : in->count - 1];
+    if (m->theme == WRITES && chance(m, 12)) rate++; /* meets the others in ever different pairs */
     bounded out = {.node = loops_times(m, loops_variable(m, v), rate)};
     loops_add_poly(&out.most, &m->most[v], rate);
     const int w = in->variables[pick(m, 0, in->count - 1)];
@@ -245,7 +246,7 @@ bounded loops_usual_index(loops_maker *m, const scope *in, int tensor, int dim) 
 }
 
 void loops_choose_habits(loops_maker *m, int tensor) {
-    static const int64_t rates[] = {1, 1, 1, 1, 2, 3, 10, 7};
+    static const int64_t rates[] = {1, 1, 1, 1, 2, 3, 10, 7, 30, 50};
     const loop_tensor *t = &m->p->tensors[tensor];
     for (int d = 0; d < t->dims; d++) {
         const int kind = pick(m, 0, 99);
@@ -257,7 +258,7 @@ void loops_choose_habits(loops_maker *m, int tensor) {
         if (t->place != OFF_CHIP && d > 0) usual = kind < 20 ? FREE : kind < 80 ? REST : STAY;
         if (t->place == ON_CHIP) usual = kind < 85 ? REST : STAY;
         m->habits[tensor][d] = usual;
-        m->rates[tensor][d] = rates[pick(m, 0, t->place == OFF_CHIP ? 7 : 4)];
+        m->rates[tensor][d] = rates[pick(m, 0, t->place == OFF_CHIP ? 9 : 4)];
         m->divisors[tensor][d] = t->place == OFF_CHIP ? divisor(m) : pick(m, 1, 5);
     }
 }

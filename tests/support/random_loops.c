@@ -320,7 +320,7 @@ static void choose_loops(loops_maker *m) {
         m->loops.inner_param = m->loops.outer_param;
         m->loops.shape = chance(m, 50) ? 5 : 9;
     }
-    m->loops.add = pick(m, 1, 6);
+    m->loops.add = pick(m, 1, chance(m, 80) ? 6 : 50);
     m->loops.by = pick(m, 2, 4);
 }
 

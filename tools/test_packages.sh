@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests with the real packages of others, and the package that users install:
 #
-#     tools/test_packages.sh [--until SECONDS] [--prepare] [NAME...]
+#     tools/test_packages.sh [--until SECONDS] [--prepare | --folder] [NAME...]
 #
 # NAME (none: all), and what is tested with it:
 #
@@ -13,6 +13,7 @@
 #     tflite      plans in the real TFLM; models; readers
 #     tvm         our pass in its pipeline
 #     wheel       sdist, wheel and auditwheel, then all Python tests from a clean environment (tools/test_wheel.sh)
+#     site        the manual as a site, without a warning (docs/build), and its pages in a browser
 #
 # Each has an environment of its own with the packages of PyPI that tools/packages/NAME.txt lists, all of them with their
 # versions, as `pip install --dry-run --report` resolves those at its top. It is made once and kept under
@@ -23,6 +24,7 @@
 # --until: a time (date +%s) at which everything has ended; what is left then is skipped with a message.
 # --prepare: makes the environments that are missing, and runs no tests. It may run while something else
 #            is built or tested; one that is left incomplete is made again later.
+# --folder: prints the folder of the environment of one NAME, which it makes if it is missing.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/setup.sh
@@ -71,8 +73,9 @@ describe() {
         ;;
     tvm) megabytes=1000 ;;
     wheel) module=build megabytes=500 ;;
+    site) module=sphinx megabytes=150 ;;
     *)
-        echo "there are triton, cute, tilelang, executorch, tflite, tvm and wheel, not '$name'" >&2
+        echo "there are triton, cute, tilelang, executorch, tflite, tvm, wheel and site, not '$name'" >&2
         exit 2
         ;;
     esac
@@ -161,6 +164,8 @@ package() {
 tests() {
     if [ "$name" = wheel ]; then
         limited "$left" sh tools/test_wheel.sh "$folder"
+    elif [ "$name" = site ]; then
+        limited "$left" sh -c 'docs/build "$0" && tests/check_site build/site' "$SPAD_PACKAGE"
     else
         # shellcheck disable=SC2086
         limited "$left" env PYTHONPATH="$SPAD_PACKAGE" PYTHONDONTWRITEBYTECODE=1 "$folder/bin/python" \
@@ -215,14 +220,20 @@ while [ $# -gt 0 ]; do
     case $1 in
     --until) [ $# -gt 1 ] || usage; until=$2; shift ;;
     --prepare) mode=prepare ;;
+    --folder) mode=folder ;;
     -*) usage ;;
     *) break ;;
     esac
     shift
 done
-if [ $# -eq 0 ]; then set -- triton cute tilelang executorch tflite tvm wheel; fi
+if [ $# -eq 0 ]; then set -- triton cute tilelang executorch tflite tvm wheel site; fi
 for name in "$@"; do describe "$name"; done
 
+if [ "$mode" = folder ]; then
+    seconds_left && environment || { echo "$name: ${why:-no time left}" >&2; exit 2; }
+    echo "$folder"
+    exit 0
+fi
 if [ "$mode" = prepare ]; then
     for name in "$@"; do
         describe "$name"

@@ -102,7 +102,7 @@ static bool find_word(char word[WORD_ROOM], const lsp_document *document, lsp_po
 /* ---- diagnostics ------------------------------------------------------------------- */
 
 static void put_diagnostic(lsp_text *out, const lsp_document *document, const spad_finding *f) {
-    static const int severities[] = {1, 2, 4}; /* error, warning, hint */
+    static const int severities[] = {1, 2, 4, 2}; /* error, warning, hint, of the compiler */
     lsp_put(out, "{\"range\": ");
     put_range(out, document, f->line, f->column, f->width);
     lsp_put(out, ", \"severity\": %d, \"code\": \"%s\", \"source\": \"spad\", \"message\": ",
@@ -372,7 +372,7 @@ void lsp_write_completion(lsp_text *out, const lsp_document *document) {
         "alloc",   "free",     "arrive", "signal",     "wait",      "take",       "init",
         "expect",  "commit",   "drain",  "invalidate", "fence",     "reads",      "writes",
         "updates", "adds",     "ring",   "input",      "output",    "persistent", "delivers",
-        "cost",    "cluster",  "like",   "assume",     "undecided", "uncounted"};
+        "cost",    "cluster",  "like",   "assume",     "undecided", "uncounted",  "compiler"};
     const spad_target *target = find_chip(document);
     cli_piece name;
     lsp_put(out, "[");

@@ -84,6 +84,7 @@ spad_status spad__kernel_builder_create(spad__kernel_builder **out, const char *
         kernel->assumption = "";
         kernel->undecided = "";
         kernel->uncounted = "";
+        kernel->compiler = "";
     }
     if (kernel == NULL || kernel->name == NULL || kernel->about == NULL ||
         !add_first_rows(kernel) || !keep_defines(builder, &o)) {
@@ -263,6 +264,14 @@ spad_status spad__kernel_builder_fault(spad__kernel_builder *builder, const char
 spad_status spad__kernel_builder_uncounted(spad__kernel_builder *builder, const char *work,
                                            spad_error *error) {
     return set_text(&builder->kernel->uncounted, builder, "uncounted work", work, error);
+}
+
+spad_status spad__kernel_builder_compiler(spad__kernel_builder *builder, const char *compiler,
+                                          spad_error *error) {
+    const spad_status status =
+        set_text(&builder->kernel->compiler, builder, "a compiler", compiler, error);
+    if (status == SPAD_OK) builder->kernel->compiled = true;
+    return status;
 }
 
 spad_status spad__kernel_builder_grid(spad__kernel_builder *builder, spad_amount blocks,

@@ -276,6 +276,7 @@ uint64_t spad__kernel_hash(const spad_kernel *kernel) {
     mix_text(c, kernel->assumption);
     mix_text(c, kernel->undecided);
     mix_text(c, kernel->uncounted);
+    mix_text(c, kernel->compiler);
     mix_amount(c, kernel->grid);
     mix_amount(c, kernel->cluster);
     MIX_TABLE(c, param, params);

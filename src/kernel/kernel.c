@@ -68,6 +68,10 @@ const char *spad__kernel_get_assumption(const spad_kernel *kernel) {
     return kernel->assumption;
 }
 
+const char *spad__kernel_get_compiler(const spad_kernel *kernel) {
+    return kernel->compiler;
+}
+
 const char *spad__kernel_get_uncounted(const spad_kernel *kernel) {
     return kernel->uncounted;
 }

@@ -80,6 +80,8 @@ struct spad_kernel {
     const char *assumption; /* of claims about it; "": it has none */
     const char *undecided;  /* why nothing is proved by a check of it; "": no such reason */
     const char *uncounted;  /* work that its time leaves out; "": none */
+    const char *compiler;   /* "Triton 3.6.0": made the statements from what the user wrote, who
+                               cannot write them; "": not known, or the user can */
     const char *file;
     bool compiled;       /* the text is a compiler's: findings name lines of the sources first */
     spad_amount grid;    /* 0: not stated */
@@ -324,6 +326,10 @@ int64_t spad__kernel_get_grid(const spad_kernel *kernel);
 /* Work of the program that no statement of the kernel stands for, and that its simulated time
  * leaves out: "12 element-wise operations of threads". "": none is known. */
 const char *spad__kernel_get_uncounted(const spad_kernel *kernel);
+
+/* What made the statements from another language: "Triton 3.6.0", or "Triton" where the version is
+ * not known. "": not known, or the user wrote them. */
+const char *spad__kernel_get_compiler(const spad_kernel *kernel);
 
 /* The source of what is on a line of the text, or -1. O(log statements) where they are in the
  * order of the text, else O(statements). */

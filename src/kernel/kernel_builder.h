@@ -113,6 +113,11 @@ spad_status spad__kernel_builder_fault(spad__kernel_builder *builder, const char
 spad_status spad__kernel_builder_uncounted(spad__kernel_builder *builder, const char *work,
                                            spad_error *error);
 
+/* Names the compiler whose statements these are, as "Triton 3.6.0": its known faults are reported
+ * as its own. */
+spad_status spad__kernel_builder_compiler(spad__kernel_builder *builder, const char *compiler,
+                                          spad_error *error);
+
 /* Declares how many blocks the grid has. The kernel describes one of them. */
 spad_status spad__kernel_builder_grid(spad__kernel_builder *builder, spad_amount blocks,
                                       spad_error *error);

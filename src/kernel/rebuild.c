@@ -228,6 +228,7 @@ static void copy_declarations(rebuilder *r) {
     if (from->assumption[0] != '\0') BUILD(r, assume, r->builder, from->assumption);
     if (from->undecided[0] != '\0') BUILD(r, undecided, r->builder, from->undecided);
     if (from->uncounted[0] != '\0') BUILD(r, uncounted, r->builder, from->uncounted);
+    if (from->compiler[0] != '\0') BUILD(r, compiler, r->builder, from->compiler);
     if (from->grid.value != 0) BUILD(r, grid, r->builder, copy_amount(r, from->grid));
     if (from->cluster.value != 0) BUILD(r, cluster, r->builder, copy_amount(r, from->cluster));
     at(r, from->agents.items[0].location);

@@ -38,7 +38,7 @@ def traced(name, *args, **options):
 def code(kernel):
     """The lines of a kernel without the lines of Python that they come from."""
     return [re.sub(r" from \d+$", "", line) for line in kernel.source.strip().split("\n")
-            if not line.startswith("source ")]
+            if not line.startswith(("source ", "compiler "))]
 
 
 def operations(kernel):

@@ -23,6 +23,7 @@ static const char agents_text[] =
     "param K = 6 any\n"
     "assume \"it rains\"\n"
     "uncounted \"the sun\"\n"
+    "compiler \"Triton 3.6.0\"\n"
     "grid 132\n"
     "cluster 2\n"
     "threads 256 registers 40\n"

@@ -613,7 +613,7 @@ class Recorder:
         shown = {storage: self._shown(storage) for storage in self.storages
                  if storage.names_written or storage.is_input}
         shown = {storage: names for storage, names in shown.items() if names}
-        lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
+        lines = [f"kernel {self.name} on {self.chip.name}", 'compiler "NKI"', *self.sources.texts()]
         if self.lnc > 1:
             twins = self._finish_cores(lines, shown)
             for source, text in order_notes(self, shown, Declaration, Meeting, Operation, twins):

@@ -118,7 +118,7 @@ class Trips:
                 loop = None, None
             elif declared:
                 line = self.tensors[declared[1]].text()
-            elif not found and line.strip() and not line.startswith(("source ", "kernel ")):
+            elif not found and line.strip() and not line.startswith(("source ", "kernel ", "compiler ")):
                 line = self._operation(line, loop, access)
             made.append(line)
         return made

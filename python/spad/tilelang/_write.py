@@ -73,6 +73,7 @@ class Writer:
             self.say(f"cluster {walk.blocks}")
         if walk.taken:
             self.say("assume \"" + " and ".join(f"'{name}' in registers is written before it is read" for name in sorted(walk.taken)) + "\"")
+        self.say(f"compiler {_quoted(('TileLang ' + tree.get('tilelang', '')).strip())}")
         work = uncounted(tree)
         if work:
             self.say(f"uncounted {_quoted(work)}")

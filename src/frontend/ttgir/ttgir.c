@@ -324,6 +324,9 @@ static spad_status begin_kernel(spad__ttgir *t, const bool *used, spad_error *er
     if (t->uncounted[0] != '\0') {
         SPAD__GPU_TRY(spad__kernel_builder_uncounted(*builder, t->uncounted, error));
     }
+    if (t->compiler[0] != '\0') {
+        SPAD__GPU_TRY(spad__kernel_builder_compiler(*builder, t->compiler, error));
+    }
     if (!t->module.warps_given || t->g->cluster.count > 1) return SPAD_OK;
     /* of a cluster only agents have threads */
     const spad_amount threads = {.value = t->g->records.warps * SPAD__GPU_WARP};
@@ -518,6 +521,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     const spad__mlir_op *module = find_module(t);
     if (module == NULL) return SPAD_ERR_SYNTAX;
     if (!read_module(t, module, info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    spad__ttgir_find_compiler(t, module, t->compiler, sizeof t->compiler);
     const spad_status targeted = set_target(t, module, chip, error);
     if (targeted != SPAD_OK) return targeted;
     const spad_status read = ttgir_read_arguments(t, used, error);

@@ -23,6 +23,7 @@
  *     ttgir_view.c      parts of buffers, and other shapes of them
  *     ttgir_scratch.c   shared memory that operations on registers need
  *     ttgir_threads.c   which warps touch which bytes, and their barriers
+ *     ttgir_compiler.c  who made copies and barriers
  *     ttgir_cluster.c   blocks of a cluster that touch each other's memory
  *     ttgir_result.c    results of products that are read too early
  *     ttgir_unused.c    loads whose value only counts where a condition holds
@@ -138,6 +139,7 @@ struct spad__ttgir {
     spad__ttgir_uses uses;
     spad__ttgir_loads loads;
     char uncounted[160]; /* work that the kernel has no statements for */
+    char compiler[64];   /* that made copies and barriers; "": not known, or the user did */
     enum { SPAD__PRODUCTS_UNKNOWN, SPAD__PRODUCTS_NONE, SPAD__PRODUCTS_SOME } async_products;
     /* of the pass */
     SPAD_ARRAY(spad__ttgir_value) values;
@@ -195,6 +197,10 @@ bool spad__ttgir_joins(spad__ttgir *t, const spad__mlir_op *op);
 /* The text, as frontend/gpu asks about it. */
 spad__gpu_text spad__ttgir_text(spad__ttgir *t);
 /* The location at a '(' of loc(...). */
+/* "Triton 3.6.0", "Triton", or "" (ttgir_compiler.c). */
+void spad__ttgir_find_compiler(const spad__ttgir *t, const spad__mlir_op *module, char *field,
+                               size_t size);
+
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* The name that an argument has in the program, as a token: a variable that it is assigned to may
  * have given its own to the value. */

@@ -354,6 +354,8 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
         status = spad__kernel_builder_undecided(builder, k->undecided, error);
     if (status == SPAD_OK && k->uncounted[0] != '\0')
         status = spad__kernel_builder_uncounted(builder, k->uncounted, error);
+    if (status == SPAD_OK && k->compiler[0] != '\0')
+        status = spad__kernel_builder_compiler(builder, k->compiler, error);
     if (status == SPAD_OK) status = spad__fold_build(f, builder, error);
     if (status == SPAD_OK) status = spad__kernel_builder_finish(&made, builder, error);
     spad__kernel_builder_destroy(builder);

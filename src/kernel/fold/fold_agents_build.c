@@ -31,6 +31,7 @@ static void fold_add_head(spad__fold_maker *m, const spad__fold_plan *plan) {
     if (assumption[0] != '\0') FOLD_CALL(m, assume, m->b, assumption);
     if (k->undecided[0] != '\0') FOLD_CALL(m, undecided, m->b, k->undecided);
     if (k->uncounted[0] != '\0') FOLD_CALL(m, uncounted, m->b, k->uncounted);
+    if (k->compiler[0] != '\0') FOLD_CALL(m, compiler, m->b, k->compiler);
     if (k->grid.value != 0) FOLD_CALL(m, grid, m->b, plain_amount(k->grid));
     if (k->cluster.value != 0) FOLD_CALL(m, cluster, m->b, plain_amount(k->cluster));
     if (main_agent->threads.value != 0 || main_agent->registers.value != 0) {

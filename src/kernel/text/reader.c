@@ -360,6 +360,7 @@ static const struct {
     {"assume", spad__read_assumption, true},
     {"undecided", spad__read_undecided, true},
     {"uncounted", spad__read_uncounted, true},
+    {"compiler", spad__read_compiler, true},
     {"grid", spad__read_grid, true},
     {"cluster", spad__read_cluster, true},
     {"threads", spad__read_threads, true},

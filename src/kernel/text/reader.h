@@ -139,6 +139,7 @@ bool spad__read_assumption(spad__reader *r);
 bool spad__read_undecided(spad__reader *r);
 bool spad__read_fault(spad__reader *r);
 bool spad__read_uncounted(spad__reader *r);
+bool spad__read_compiler(spad__reader *r);
 bool spad__read_grid(spad__reader *r);
 bool spad__read_cluster(spad__reader *r);
 

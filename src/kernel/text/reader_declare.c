@@ -104,6 +104,10 @@ bool spad__read_uncounted(spad__reader *r) {
     return read_text(r, spad__kernel_builder_uncounted);
 }
 
+bool spad__read_compiler(spad__reader *r) {
+    return read_text(r, spad__kernel_builder_compiler);
+}
+
 bool spad__read_grid(spad__reader *r) {
     spad_amount blocks;
     const spad__span first = r->parser.token.span;

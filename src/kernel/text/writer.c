@@ -680,6 +680,7 @@ static spad_status write_kernel(kernel_writer *w, const spad_sink *sink, spad_er
     put_stated_text(w, "assume", w->kernel->assumption);
     put_stated_text(w, "undecided", w->kernel->undecided);
     put_stated_text(w, "uncounted", w->kernel->uncounted);
+    put_stated_text(w, "compiler", w->kernel->compiler);
     put_grid(w);
     put_cluster(w);
     put_main_threads(w);

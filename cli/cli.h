@@ -147,7 +147,8 @@ bool cli_refuse_foreign(const char *path, const cli_text *text);
 /* The same for commands that read only kernels: a table of buffers is refused too. */
 bool cli_refuse_other_than_kernel(const char *path, const cli_text *text);
 
-/* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
+/* Reads a whole file, or stdin for "-"; else reports why not. A NUL follows the text. Freed with
+ * free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 
 /* Reads the first bytes of a regular file into out->bytes, which has room for so many. False: it is
@@ -284,6 +285,35 @@ cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_
  * `timeout_ns` if that is less (0: not given). */
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          int64_t timeout_ns, const cli_kernel_words *words);
+
+/* ---- what the user wants to hear of ------------------------------------------------ */
+
+enum { CLI_RULES_MAX = 128 };
+
+/* Options, .spad.toml and a baseline. Zeroed, with the words of the command line. */
+typedef struct cli_policy {
+    const char *compiler_faults;
+    const char *baseline;
+    bool has_baseline; /* that of .spad.toml is not read */
+    spad_check_policy policy;
+    spad_rule_level levels[CLI_RULES_MAX];
+    char **known; /* owned, and each of them */
+} cli_policy;
+
+/* Fills in the rest for an input. Freed with cli_free_policy, also after a failure. */
+cli_exit cli_take_policy(cli_policy *policy, const char *input);
+void cli_free_policy(cli_policy *policy);
+
+/* Adds the fingerprints of a file. */
+cli_exit cli_read_baseline(cli_policy *policy, const char *path);
+
+typedef struct cli_checks {
+    const spad_check **items;
+    size_t count;
+} cli_checks;
+
+/* Writes the findings that are not hidden, or in a baseline already, as one. */
+cli_exit cli_write_baseline(const char *path, const cli_checks *checks);
 
 /* ---- other programs ---------------------------------------------------------------- */
 

@@ -27,6 +27,9 @@ typedef struct check_words {
     bool fix;
     bool steps;
     const char *output; /* the changed kernel */
+    const char *compiler_faults;
+    const char *baseline;
+    const char *new_baseline; /* to be written */
 } check_words;
 
 /* One kernel on the command line. */
@@ -34,6 +37,7 @@ typedef struct job {
     cli_kernel input;
     spad_analysis *analysis; /* NULL: the text cannot be read */
     spad_check *faults;      /* then: what is wrong with it; NULL: not even that is known */
+    cli_policy policy;
 } job;
 
 static const spad_check *check_of(const job *j) {
@@ -48,7 +52,8 @@ static cli_exit run_job(job *j, const check_words *words) {
                                        .one_shape = words->one_shape,
                                        .vary = words->names,
                                        .vary_count = words->name_count,
-                                       .finding_limit = words->all ? SIZE_MAX : 0};
+                                       .finding_limit = words->all ? SIZE_MAX : 0,
+                                       .policy = &j->policy.policy};
     const spad_analysis_options options = {.skip = 1u << SPAD_PART_SIM |
                                                    (drawn ? 0 : 1u << SPAD_PART_FIT),
                                            .timeout_ns = words->timeout_ns,
@@ -59,7 +64,7 @@ static cli_exit run_job(job *j, const check_words *words) {
     if (spad_analysis_create(&j->analysis, j->input.kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const bool wrong = j->input.wrong > 0 || spad_check_get_counts(check_of(j)).errors > 0;
+    const bool wrong = j->input.wrong > 0 || !spad_check_passes(check_of(j));
     return wrong ? CLI_FINDINGS : CLI_FINE;
 }
 
@@ -67,7 +72,15 @@ static void end_job(job *j) {
     spad_analysis_destroy(j->analysis);
     spad_check_destroy(j->faults);
     cli_free_kernel(&j->input);
+    cli_free_policy(&j->policy);
     *j = (job){0};
+}
+
+static cli_exit take_policy(job *j, const char *path, const check_words *words) {
+    j->policy.compiler_faults = words->compiler_faults;
+    j->policy.baseline = words->baseline;
+    j->policy.has_baseline = words->new_baseline != NULL; /* all findings are to be written */
+    return cli_take_policy(&j->policy, path);
 }
 
 /* The launch of a kernel with other answers where data decides; the first one with an error takes
@@ -83,7 +96,9 @@ static cli_exit try_other_ways(job *j, const char *path, const check_words *word
         spad_diagnostics *faults;
         job tried = {0};
         other.kernel.launch.way = way;
-        exit = cli_read_or_faults(&tried.input, &faults, path, &other.kernel);
+        exit = take_policy(&tried, path, words);
+        faults = NULL;
+        if (exit == CLI_FINE) exit = cli_read_or_faults(&tried.input, &faults, path, &other.kernel);
         if (exit == CLI_FINE) exit = run_job(&tried, &other);
         spad_diagnostics_destroy(faults);
         if (exit == CLI_FINDINGS) {
@@ -103,7 +118,9 @@ static cli_exit try_other_ways(job *j, const char *path, const check_words *word
 static cli_exit start_job(job *j, const char *path, const check_words *words) {
     spad_diagnostics *faults;
     spad_error error;
-    cli_exit exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
+    cli_exit exit = take_policy(j, path, words);
+    if (exit != CLI_FINE) return exit;
+    exit = cli_read_or_faults(&j->input, &faults, path, &words->kernel);
     if (exit == CLI_FINE) {
         exit = run_job(j, words);
         const bool undecided = exit == CLI_FINE && j->input.choices > 0;
@@ -129,27 +146,27 @@ static cli_exit show_text(const job *j, FILE *out) {
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);
 }
 
-typedef struct checked {
-    const spad_check **checks;
-    size_t count;
-} checked;
-
 static spad_status write_checks(const spad_sink *sink, const void *context, spad_error *error) {
-    const checked *c = context;
-    return spad_check_write_sarif(c->checks, c->count, sink, error);
+    const cli_checks *c = context;
+    return spad_check_write_sarif(c->items, c->count, sink, error);
 }
 
-static cli_exit write_sarif(const job *jobs, int count, const char *path) {
-    checked c = {calloc((size_t)count, sizeof *c.checks), 0};
-    if (c.checks == NULL) {
+/* Files about all kernels together. */
+static cli_exit write_files(const job *jobs, int count, const check_words *words) {
+    if (words->sarif == NULL && words->new_baseline == NULL) return CLI_FINE;
+    cli_checks c = {calloc((size_t)count, sizeof *c.items), 0};
+    if (c.items == NULL) {
         cli_message("out of memory");
         return CLI_INTERNAL;
     }
     for (int i = 0; i < count; i++) {
-        if (check_of(&jobs[i]) != NULL) c.checks[c.count++] = check_of(&jobs[i]);
+        if (check_of(&jobs[i]) != NULL) c.items[c.count++] = check_of(&jobs[i]);
     }
-    const cli_exit exit = cli_write_file(path, write_checks, &c);
-    free(c.checks);
+    cli_exit exit = CLI_FINE;
+    if (words->sarif != NULL) exit = cli_write_file(words->sarif, write_checks, &c);
+    if (exit == CLI_FINE && words->new_baseline != NULL)
+        exit = cli_write_baseline(words->new_baseline, &c);
+    free(c.items);
     return exit;
 }
 
@@ -184,8 +201,9 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
         if (jobs[i].analysis == NULL) continue;
         worst = worse_exit(worst, cli_draw_analysis(&words->pictures, jobs[i].analysis));
     }
-    if (words->sarif != NULL) worst = worse_exit(worst, write_sarif(jobs, count, words->sarif));
-    return worst;
+    const cli_exit written = write_files(jobs, count, words);
+    if (words->new_baseline != NULL && worst == CLI_FINDINGS) worst = CLI_FINE; /* all are known */
+    return worse_exit(worst, written);
 }
 
 /* The names after --vary. */
@@ -245,6 +263,9 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--json", .flag = &words.json},
                                   {.name = "--sarif", .value = &words.sarif},
+                                  {.name = "--compiler-faults", .value = &words.compiler_faults},
+                                  {.name = "--baseline", .value = &words.baseline},
+                                  {.name = "--write-baseline", .value = &words.new_baseline},
                                   {.name = "--no-advice", .flag = &words.no_advice},
                                   {.name = "--one-shape", .flag = &words.one_shape},
                                   {.name = "--vary", .value = &words.vary},
@@ -301,7 +322,9 @@ const cli_command cli_check = {
         "  --one-shape               these values of the parameters only, no proof for all\n"
         "  --vary S,R                tries other values near these parameters, too: an error\n"
         "                            there is a warning\n"
-        "  --all                     every finding, however many; of a CUDA kernel also the calls\n"
+        "  --all                     every finding, however many, not one for each cause; of a "
+        "CUDA\n"
+        "                            kernel also the calls\n"
         "                            that the line of a note was inlined into\n"
         "  --fix                     instead: changes that make it smaller or faster and keep\n"
         "                            its proof; -o OUT.spad writes the kernel with them\n"
@@ -309,8 +332,12 @@ const cli_command cli_check = {
         "  --timeout SECONDS         for each kernel; what was not checked is unknown; default 60\n"
         "  --json                    a list of results as JSON\n"
         "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
-        "stdout\n" CLI_PICTURE_USAGE "\n"
+        "stdout\n"
+        "  --compiler-faults POLICY  error, warning or ignore: what known faults of the compiler\n"
+        "                            do; default: an error where wrong results are known\n"
+        "  --baseline FILE           findings in it are known, and neither shown nor counted\n"
+        "  --write-baseline FILE     writes those that are shown now\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 no errors (or none found, if the verdict is unknown), 1 errors or a\n"
         "kernel that does not fit, 2 bad input, 3 the output could not be written;\n"
-        "docs/findings.md explains every finding\n",
+        "docs/findings.md explains every finding, docs/ci.md .spad.toml and baselines\n",
     .run = run_check};

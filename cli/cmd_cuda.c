@@ -152,8 +152,8 @@ static cli_exit write_page(const cli_kernel *input, const cli_pictures *pictures
     if (spad_analysis_create(&analysis, input->kernel, &options, &error) != SPAD_OK)
         return cli_fail(&error);
     cli_exit exit = cli_draw_analysis(pictures, analysis);
-    const int64_t errors = spad_check_get_counts(spad_analysis_get_check(analysis)).errors;
-    if (exit == CLI_FINE && (errors > 0 || input->wrong > 0)) exit = CLI_FINDINGS;
+    const bool passes = spad_check_passes(spad_analysis_get_check(analysis));
+    if (exit == CLI_FINE && (!passes || input->wrong > 0)) exit = CLI_FINDINGS;
     spad_analysis_destroy(analysis);
     return exit;
 }

@@ -26,8 +26,9 @@ static cli_exit show(const spad_sim *sim, const sim_words *words) {
 
 /* The time of a kernel that is wrong is shown, and means little. */
 static cli_exit show_check(const spad_check *check, const cli_kernel *input) {
-    const int64_t errors = spad_check_get_counts(check).errors;
-    if (errors == 0) return CLI_FINE;
+    const spad_check_counts counts = spad_check_get_counts(check);
+    const int64_t errors = counts.errors + counts.compiler_faults;
+    if (spad_check_passes(check)) return CLI_FINE;
     cli_message("%s is wrong, %lld error%s: 'spad check' shows %s",
                 spad_kernel_get_name(input->kernel), (long long)errors, errors > 1 ? "s" : "",
                 errors > 1 ? "them" : "it");

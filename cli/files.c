@@ -323,7 +323,9 @@ static const char *read_all(cli_text *out, FILE *file, size_t most, const char *
             fread(out->bytes + out->length, 1, room < allowed ? room : allowed, file);
         out->length += got;
         if (out->length > most) return too_large;
-        if (got == 0) return ferror(file) ? strerror(errno) : NULL;
+        if (got > 0) continue;
+        out->bytes[out->length] = '\0'; /* there is room for more */
+        return ferror(file) ? strerror(errno) : NULL;
     }
 }
 

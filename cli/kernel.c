@@ -209,13 +209,13 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
     if (spad_check_create(&check, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const long long errors = (long long)spad_check_get_counts(check).errors;
-    if (errors > 0) {
+    const bool passes = spad_check_passes(check);
+    if (!passes) {
         spad_check_write_text(check, input->kernel, input->text.bytes, input->text.length,
                               &messages, NULL);
     }
     spad_check_destroy(check);
-    if (errors == 0) return CLI_FINE;
+    if (passes) return CLI_FINE;
     error.code = SPAD_ERR_ARGUMENT;
     snprintf(error.message, sizeof error.message,
              words->force ? "it is %s although it is wrong"

@@ -66,7 +66,7 @@ static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
     if (cli_interrupted()) cli_message("interrupted: this is the best so far");
     const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
     cli_exit exit = fault == NULL ? show(analysis, words) : show_fault(analysis, input, words);
-    if (exit == CLI_FINE && spad_check_get_counts(spad_analysis_get_check(analysis)).errors > 0) {
+    if (exit == CLI_FINE && !spad_check_passes(spad_analysis_get_check(analysis))) {
         exit = CLI_FINDINGS;
     }
     spad_analysis_destroy(analysis);

@@ -38,6 +38,30 @@ typedef enum spad_verdict {
 /** "wrong", "proved for this shape" and so on. Static storage. */
 SPAD_API const char *spad_verdict_name(spad_verdict verdict);
 
+/** What known faults of compilers do to a check. */
+typedef enum spad_compiler_policy {
+    SPAD_COMPILER_FAULTS_KNOWN, /**< one with known wrong results fails it */
+    SPAD_COMPILER_FAULTS_ERROR, /**< each fails it */
+    SPAD_COMPILER_FAULTS_WARNING,
+    SPAD_COMPILER_FAULTS_IGNORE /**< they are hidden */
+} spad_compiler_policy;
+
+/** Another severity for findings of a code, or none of them. */
+typedef struct spad_rule_level {
+    spad_finding_code code;
+    spad_severity severity;
+    bool hide;
+} spad_rule_level;
+
+/** What the user wants to hear of. Nothing in it changes a verdict. Zeroed is the default. */
+typedef struct spad_check_policy {
+    spad_compiler_policy compiler_faults;
+    const spad_rule_level *levels;
+    size_t level_count;
+    const char *const *baseline; /**< fingerprints of findings that are known */
+    size_t baseline_count;
+} spad_check_policy;
+
 /** Zeroed is the default. */
 typedef struct spad_check_options {
     size_t struct_size;        /**< see SPAD_OPTIONS_INIT */
@@ -50,11 +74,13 @@ typedef struct spad_check_options {
                                   tried, too: an error there is a warning */
     size_t vary_count;
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
-    size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
+    size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS. SIZE_MAX: all,
+                               and the text shows each of them, not one for each cause */
     int64_t timeout_ns;   /**< 0: SPAD_CHECK_TIMEOUT; INT64_MAX: none. A cut: what was not examined
                                makes the verdict unknown, or leaves it at this shape */
     spad_watch watch;     /**< a cancelled check has no result */
     const spad_host *host;
+    const spad_check_policy *policy; /**< NULL: the default */
 } spad_check_options;
 
 #define SPAD_CHECK_EVENTS INT64_C(20000000)
@@ -66,9 +92,11 @@ typedef struct spad_check_counts {
     int64_t errors;
     int64_t warnings;
     int64_t advice;
-    int64_t events;   /**< of all runs */
-    int64_t accesses; /**< of all runs */
-    int64_t runs;     /**< of the kernel, or of smaller shapes of it */
+    int64_t events;          /**< of all runs */
+    int64_t accesses;        /**< of all runs */
+    int64_t runs;            /**< of the kernel, or of smaller shapes of it */
+    int64_t compiler_faults; /**< known faults of the compiler; they are no errors of the user */
+    int64_t hidden;          /**< findings that are not counted above: spad_hidden */
 } spad_check_counts;
 
 /**
@@ -110,6 +138,11 @@ SPAD_API const char *spad_check_get_reason(const spad_check *check);
 
 /** Findings by severity, and how much was checked. */
 SPAD_API spad_check_counts spad_check_get_counts(const spad_check *check);
+
+/** Is there no finding that fails a check: no error that is shown, and no fault of the compiler
+ * that its policy takes for one? A check that passes may still have the verdict wrong, or unknown.
+ */
+SPAD_API bool spad_check_passes(const spad_check *check);
 
 /** Number of findings. */
 SPAD_API size_t spad_check_finding_count(const spad_check *check);

@@ -9,6 +9,7 @@
 #ifndef SPAD_FINDING_H
 #define SPAD_FINDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,9 @@ extern "C" {
 typedef enum spad_severity {
     SPAD_SEVERITY_ERROR,   /**< the kernel is refused by its compiler, or computes wrong results */
     SPAD_SEVERITY_WARNING, /**< it may be wrong */
-    SPAD_SEVERITY_ADVICE   /**< it is right, and could be better */
+    SPAD_SEVERITY_ADVICE,  /**< it is right, and could be better */
+    SPAD_SEVERITY_COMPILER /**< the program is right, and its compiler made a kernel of it that is
+                                wrong: a known fault of the compiler */
 } spad_severity;
 
 /* The one list of codes: X(name, value, severity, stable code, sentence).
@@ -186,6 +189,26 @@ typedef struct spad_note {
 
 #define SPAD_NOTES_MAX 8
 
+/** A known fault of a compiler. Static storage. */
+typedef struct spad_compiler_fault {
+    const char *name;   /**< stable: "triton-missing-proxy-fence" */
+    const char *remedy; /**< what its user can do */
+    const char *effect; /**< what is known about results */
+    const char *link;
+    bool wrong_results; /**< wrong results are known */
+} spad_compiler_fault;
+
+/** Why a finding is not shown. */
+typedef enum spad_hidden {
+    SPAD_HIDDEN_NOT,
+    SPAD_HIDDEN_IN_SOURCE,   /**< a comment at its line: spad: ignore[SPAD-RACE] reason */
+    SPAD_HIDDEN_IN_BASELINE, /**< it was known before */
+    SPAD_HIDDEN_BY_RULE      /**< findings of its code are not wanted */
+} spad_hidden;
+
+/** Bytes of a fingerprint, with the NUL. */
+#define SPAD_FINGERPRINT_MAX 17
+
 /** One finding. The empty string and SPAD_NO_FACT mean "does not apply". */
 typedef struct spad_finding {
     spad_finding_code code;
@@ -205,6 +228,13 @@ typedef struct spad_finding {
     size_t note_count;
     spad_note notes[SPAD_NOTES_MAX];
     spad_program_line program; /**< reports name it first, and the line of the input after it */
+    const spad_compiler_fault *fault; /**< of SPAD_SEVERITY_COMPILER; else NULL */
+    bool fails;         /**< of SPAD_SEVERITY_COMPILER: it fails a check, as an error does */
+    spad_hidden hidden; /**< it is neither counted nor shown as text */
+    char why[SPAD_NAME_FACT_MAX]; /**< the reason in the comment that hides it; "": none */
+    size_t cause; /**< 0: it is the first finding of its cause; else that one's number, from 1 on */
+    char fingerprint[SPAD_FINGERPRINT_MAX]; /**< stays when lines and sizes change; "": of no check
+                                             */
 } spad_finding;
 
 /** "SPAD-MIXED-PLACEMENT" and so on; "?" for an invalid code. Static storage. */

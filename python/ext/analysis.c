@@ -94,8 +94,10 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     (void)module;
     static const char *const names[] = {"kernel",        "skip",        "layout", "check",
                                         "sim",           "timeout",     "advice", "one_shape",
-                                        "finding_limit", "event_limit", "vary",   NULL};
-    PyObject *given[11];
+                                        "finding_limit", "event_limit", "vary",   "compiler_faults",
+                                        "rules",         "baseline",    NULL};
+    PyObject *given[14];
+    py_policy policy = {0};
     spad_check_options checks = {0};
     spad_analysis_options options = {.check = &checks};
     int64_t finding_limit;
@@ -121,11 +123,15 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     PyObject *keep = NULL;
     if (!keep_parts(self, &options, given + 2) ||
         (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0) ||
-        !read_vary(&vary, &checks.vary_count, &keep, given[10])) {
+        !read_vary(&vary, &checks.vary_count, &keep, given[10]) ||
+        !py_policy_take(&policy, given[11], given[12], given[13])) {
+        PyMem_Free((void *)vary);
+        Py_XDECREF(keep);
         Py_DECREF((PyObject *)self);
         return NULL;
     }
     checks.vary = vary;
+    checks.policy = &policy.policy;
     options.source = text;
     options.source_length = (size_t)length;
     spad_error error;
@@ -135,6 +141,7 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     const spad_status status =
         spad_analysis_create(&self->analysis, kernel->kernel, &options, &error);
     const bool goes_on = py_watch_end(&watch);
+    py_policy_free(&policy);
     PyMem_Free((void *)vary);
     Py_XDECREF(keep);
     if (goes_on && status == SPAD_OK) return (PyObject *)self;

@@ -420,6 +420,7 @@ bool py_names(const char ***out, size_t *count, PyObject **keep, PyObject *objec
     }
     if (fine) return true;
     PyMem_Free((void *)*out);
+    *out = NULL;
     Py_CLEAR(*keep);
     return false;
 }

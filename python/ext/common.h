@@ -350,6 +350,22 @@ void py_numbers_close(py_numbers *numbers);
 PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride);
 PyObject *py_finding(const spad_finding *finding);
 
+/* The code or the severity with a name; false: there is none, and an error is set. */
+bool py_finding_code(spad_finding_code *out, const char *name);
+bool py_severity(spad_severity *out, const char *name);
+
+/* What a user wants to hear of; freed with py_policy_free. */
+typedef struct py_policy {
+    spad_check_policy policy;
+    spad_rule_level *levels;
+    const char **known;
+    PyObject *keep;
+} py_policy;
+
+/* From the options compiler_faults, rules and baseline; NULL: not given. */
+bool py_policy_take(py_policy *out, PyObject *compiler_faults, PyObject *rules, PyObject *baseline);
+void py_policy_free(py_policy *policy);
+
 /** Each adds its types and functions to the module. */
 int py_add_values(PyObject *module);
 int py_add_target(PyObject *module);

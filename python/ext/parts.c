@@ -287,17 +287,27 @@ static PyObject *notes_of(const spad_finding *f) {
     return list;
 }
 
+static PyObject *fault_of(const spad_compiler_fault *fault) {
+    if (fault == NULL) return py_keep(Py_None);
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:O}", "name", fault->name, "remedy", fault->remedy,
+                         "effect", fault->effect, "link", fault->link, "wrong_results",
+                         fault->wrong_results ? Py_True : Py_False);
+}
+
 PyObject *py_finding(const spad_finding *f) {
     const spad_program_line *p = &f->program;
     const bool own = p->line > 0;
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N,s:N}", "code",
-                         spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
-                         "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", py_fact(own ? p->line : f->line, 0), "column",
-                         py_fact(own ? p->column : f->column, 0), "count",
-                         (long long)(f->count > 1 ? f->count : 1), "file",
-                         or_none(own ? p->file : f->file), "notes", notes_of(f), "place",
-                         or_none(f->place), "from_input", from_of(p, f->line, f->column));
+    static const char *const hidden[] = {"", "source", "baseline", "rule"};
+    return Py_BuildValue(
+        "{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N,s:N,s:s,s:n,s:N,s:N,s:N}", "code",
+        spad_finding_name(f->code), "severity", spad_severity_name(f->severity), "message",
+        py_string(f->message), "subject", or_none(f->subject), "other", or_none(f->other), "line",
+        py_fact(own ? p->line : f->line, 0), "column", py_fact(own ? p->column : f->column, 0),
+        "count", (long long)(f->count > 1 ? f->count : 1), "file", or_none(own ? p->file : f->file),
+        "notes", notes_of(f), "place", or_none(f->place), "from_input",
+        from_of(p, f->line, f->column), "fingerprint", f->fingerprint, "cause",
+        (Py_ssize_t)f->cause - 1, "hidden", or_none(hidden[f->hidden]), "why", or_none(f->why),
+        "compiler_fault", fault_of(f->fault));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {
@@ -337,6 +347,7 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
 PY_METHOD(check_json, py_text_outside(write_check_json, self))
 PY_METHOD(check_sarif, py_text_outside(write_check_sarif, self))
 PY_GETTER(check_verdict, py_string(spad_verdict_name(spad_check_get_verdict(check_in(self)))))
+PY_GETTER(check_passes, PyBool_FromLong(spad_check_passes(check_in(self))))
 PY_GETTER(check_reason, py_string(spad_check_get_reason(check_in(self))))
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
@@ -351,10 +362,11 @@ static PyObject *check_layout(PyObject *self, void *unused) {
 static PyObject *check_counts(PyObject *self, void *unused) {
     (void)unused;
     const spad_check_counts c = spad_check_get_counts(check_in(self));
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "errors", (long long)c.errors, "warnings",
-                         (long long)c.warnings, "advice", (long long)c.advice, "events",
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "errors", (long long)c.errors,
+                         "warnings", (long long)c.warnings, "advice", (long long)c.advice, "events",
                          (long long)c.events, "accesses", (long long)c.accesses, "runs",
-                         (long long)c.runs);
+                         (long long)c.runs, "compiler_faults", (long long)c.compiler_faults,
+                         "hidden", (long long)c.hidden);
 }
 
 static PyMethodDef check_methods[] = {
@@ -367,6 +379,7 @@ static PyMethodDef check_methods[] = {
 static PyGetSetDef check_fields[] = {
     {.name = "verdict", .get = check_verdict, .doc = "wrong, proved ..., or unknown."},
     {.name = "reason", .get = check_reason, .doc = "One sentence about the verdict."},
+    {.name = "passes", .get = check_passes, .doc = "Does nothing fail the check?"},
     {.name = "counts", .get = check_counts, .doc = "What was found and examined."},
     {.name = "_findings", .get = check_findings, .doc = "Findings as dicts."},
     {.name = "kernel", .get = check_kernel, .doc = "The kernel; None: it could not be read."},

@@ -261,30 +261,6 @@ static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywor
     return changed(self, spad_report_add_bar(report_in(self), &bar, &error), &error);
 }
 
-#define CODE_ROW(name, value, severity, text, sentence) SPAD_FINDING_##name,
-static const spad_finding_code all_codes[] = {SPAD_FINDING_LIST(CODE_ROW)};
-#undef CODE_ROW
-
-/* The code with a name; false: there is none, and an error is set. */
-static bool take_code(spad_finding_code *out, const char *name) {
-    for (size_t i = 0; i < sizeof all_codes / sizeof all_codes[0]; i++) {
-        *out = all_codes[i];
-        if (strcmp(spad_finding_name(*out), name) == 0) return true;
-    }
-    PyErr_Format(PyExc_ValueError, "'%s' is no code of a finding", name);
-    return false;
-}
-
-static bool take_severity(spad_severity *out, const char *name) {
-    for (int severity = 0; strcmp(spad_severity_name((spad_severity)severity), "?") != 0;
-         severity++) {
-        *out = (spad_severity)severity;
-        if (strcmp(spad_severity_name(*out), name) == 0) return true;
-    }
-    PyErr_Format(PyExc_ValueError, "'%s' is no severity: error, warning or advice", name);
-    return false;
-}
-
 /* As much of a text as fits, in whole characters. */
 static void copy_text(char *field, size_t size, const char *text) {
     size_t count = strlen(text);
@@ -305,7 +281,8 @@ static PyObject *report_add_finding(PyObject *self, PyObject *args, PyObject *ke
         return NULL;
     spad_finding finding = {.line = line, .count = 1, .number = SPAD_NO_FACT, .time = SPAD_NO_FACT};
     spad_error error;
-    if (!take_code(&finding.code, code) || !take_severity(&finding.severity, severity)) return NULL;
+    if (!py_finding_code(&finding.code, code) || !py_severity(&finding.severity, severity))
+        return NULL;
     copy_text(finding.message, sizeof finding.message, message);
     copy_text(finding.subject, sizeof finding.subject, subject);
     if (!py_change_begin(guard_of(self))) return NULL;

@@ -27,6 +27,9 @@ class _CheckOptions(TypedDict, total=False):
     finding_limit: int
     event_limit: int
     vary: Sequence[str] | None
+    compiler_faults: str | None
+    rules: Mapping[str, str] | None
+    baseline: Sequence[str] | None
 
 version: str
 
@@ -393,6 +396,8 @@ class Check:
     def verdict(self) -> str: ...
     @property
     def reason(self) -> str: ...
+    @property
+    def passes(self) -> bool: ...
     @property
     def counts(self) -> dict[str, int]: ...
     @property
@@ -870,7 +875,8 @@ def check_faults(text: str, file: str = "<kernel>", /) -> Check | None: ...
 def analyse(kernel: Kernel, skip: Iterable[str] = (), layout: Layout | None = None,
             check: Check | None = None, sim: Sim | None = None, timeout: float | None = None,
             advice: bool = True, one_shape: bool = False, finding_limit: int = 0,
-            event_limit: int = 0, vary: Sequence[str] | None = ()) -> Analysis: ...
+            event_limit: int = 0, vary: Sequence[str] | None = (), compiler_faults: str | None = None,
+            rules: Mapping[str, str] | None = None, baseline: Sequence[str] | None = None) -> Analysis: ...
 def sim(kernel: Kernel, layout: Layout | None = None, hoists: Mapping[str, int] | None = None,
         no_repeat: bool = False, operation_limit: int = 0,
         timeout: float | None = None, grid: int = 0) -> Sim: ...

@@ -407,10 +407,12 @@ class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
     count, file, notes, place: the line of the program that the kernel was made from. Where file,
     line and column are of a program that was compiled, such as CUDA C++, from_input is the line and
-    the column of what the compiler made."""
+    the column of what the compiler made. fingerprint: stays when lines and sizes change. cause: the number of the
+    first finding of the same cause, or -1. hidden: why it is not shown, as "source", with why, the reason in the
+    program. compiler_fault: the known fault of a compiler that it is, with its severity "compiler"."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes", "place", "from_input")
+                 "file", "notes", "place", "from_input", "fingerprint", "cause", "hidden", "why", "compiler_fault")
     code: str
     severity: str
     message: str
@@ -423,6 +425,11 @@ class Finding:
     notes: list[_Facts]
     place: str | None
     from_input: tuple[int, int] | None
+    fingerprint: str
+    cause: int
+    hidden: str | None
+    why: str | None
+    compiler_fault: _Facts | None
 
     def __init__(self, **facts: Any) -> None:
         for name in self.__slots__:
@@ -446,7 +453,7 @@ def _line(number):
 
 
 def _finding_table(findings):
-    colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
+    colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0", "compiler": "#9a6700"}
     rows = "".join(
         f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
         f"<td>{f.line or ''}</td><td><code>{_escape(f.code)}</code></td>"
@@ -458,7 +465,8 @@ def _finding_table(findings):
 
 
 class Check:
-    """What is wrong with a kernel. bool() is true if there are no errors."""
+    """What is wrong with a kernel. bool() is true if nothing fails the check: there are no errors that are shown, and
+    no known faults of the compiler with wrong results (compiler_faults="error": none at all)."""
 
     def __init__(self, made: Any, shown: str | None = None) -> None:
         self._c = made
@@ -492,7 +500,8 @@ class Check:
                 + (_finding_table(self.findings) if self.findings else ""))
 
     def __bool__(self) -> bool:
-        return self.counts["errors"] == 0
+        """Does nothing fail the check?"""
+        return self._c.passes
 
     def __iter__(self) -> Iterator[Finding]:
         """The findings: errors first, then in the order of the text."""
@@ -504,8 +513,9 @@ class Check:
 
     def __repr__(self):
         found = self.counts
+        faults = f", faults of the compiler: {found['compiler_faults']}" if found["compiler_faults"] else ""
         return (f"<spad.Check: {self.verdict}; errors: {found['errors']}, warnings: "
-                f"{found['warnings']}, advice: {found['advice']}>")
+                f"{found['warnings']}, advice: {found['advice']}{faults}>")
 
 
 def _kernel_in(kernel):
@@ -540,7 +550,8 @@ def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> A
 def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Unpack[_CheckOptions]) -> Check:
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
     finding_limit=0, timeout=None, vary=(): names of parameters, such as ring depths, whose
-    neighbouring values are tried, too, where an error is a warning about this kernel. The places of the layout are checked, by default
+    neighbouring values are tried, too, where an error is a warning about this kernel; compiler_faults="error", "warning" or
+    "ignore"; rules={"SPAD-SHORT-ROW": "ignore"}, or another severity; baseline: fingerprints of findings that are known. The places of the layout are checked, by default
     those that the planner finds, as in a report and on the command line; what does not fit is an error. layout=False:
     without places."""
     skip = ("layout", "sim", "fit") if layout is False else ("sim", "fit")

@@ -118,7 +118,8 @@ static spad_status add_layout(job *j, spad_error *error) {
     spad_analysis *made = j->made;
     const spad_error *fault = &made->faults[SPAD_PART_LAYOUT];
     if (made->layout != NULL) return spad__check_add_layout(made->own_check, made->layout, error);
-    if (fault->code == SPAD_OK || spad_check_get_counts(made->check).errors > 0) return SPAD_OK;
+    if (fault->code == SPAD_OK || spad_check_get_verdict(made->check) == SPAD_VERDICT_WRONG)
+        return SPAD_OK;
     return spad__check_add_fault(made->own_check, fault, error);
 }
 
@@ -333,7 +334,8 @@ bool spad_analysis_is_fine(const spad_analysis *analysis) {
         if (analysis->faults[i].code != SPAD_OK) return false;
     }
     return (analysis->layout == NULL || spad_layout_fits(analysis->layout)) &&
-           (analysis->check == NULL || spad_check_get_counts(analysis->check).errors == 0) &&
+           (analysis->check == NULL ||
+            spad_check_get_verdict(analysis->check) != SPAD_VERDICT_WRONG) &&
            (analysis->sim == NULL || spad_sim_get_stuck(analysis->sim) == NULL);
 }
 

@@ -53,7 +53,7 @@ spad_status spad__fit_find_error(const spad__fit_search *s, const spad_kernel *k
     change->wrong = SPAD_FINDING_NONE;
     change->wrong_at = NULL;
     if (status != SPAD_OK) return status;
-    if (spad_check_get_counts(check).errors > 0) {
+    if (spad_check_get_verdict(check) == SPAD_VERDICT_WRONG) {
         change->wrong = spad_check_get_finding(check, 0)->code;
     }
     spad_check_destroy(check);

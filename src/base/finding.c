@@ -34,6 +34,7 @@ const char *spad_severity_name(spad_severity severity) {
     case SPAD_SEVERITY_ERROR: return "error";
     case SPAD_SEVERITY_WARNING: return "warning";
     case SPAD_SEVERITY_ADVICE: return "advice";
+    case SPAD_SEVERITY_COMPILER: return "compiler";
     }
     return "?";
 }

@@ -14,6 +14,7 @@
  */
 #include "base/checked.h"
 #include "check/actions.h"
+#include "check/hints.h"
 #include "check/live_ranges.h"
 #include "check/mbarrier_storage.h"
 #include "kernel/kernel.h"
@@ -215,7 +216,11 @@ static spad_status check_mbarrier_fence(const mbarrier_check *j, const mbarrier_
         "%s writes %s through the async proxy to bytes that %s had, and no fence comes between it "
         "and the invalidate",
         w.event, w.tile, w.object);
-    return find_touch(j, m, end, &finding, "add `fence` after the invalidate", error);
+    char fence[SPAD__HINT_MAX];
+    char hint[SPAD__HINT_MAX + 32];
+    spad__hint_fence(fence, j->order->events.kernel, NULL, 0);
+    snprintf(hint, sizeof hint, "add %s after the invalidate", fence);
+    return find_touch(j, m, end, &finding, hint, error);
 }
 
 /* One thread initialises and invalidates. `first`: the action comes before the access. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The order check of one shape: collects the events (events.c), judges them (check_order.c), and
- * looks for a number (repair.c) or a parity (parity.c) that would mend what was found: both judge
- * them again.
+ * looks for a number (repair.c, repair_waits.c) or a parity (parity.c) that would mend what was
+ * found: both judge them again.
  */
 #include "check/order_pass.h"
 #include "check/passes.h"
@@ -13,6 +13,7 @@ static spad_status explain(spad__events *events, const spad__run *run, size_t be
                            spad_error *error) {
     bool done;
     spad_status status = spad__repair_numbers(events, run, before, &done, error);
+    if (status == SPAD_OK && !done) status = spad__repair_waits(events, run, before, &done, error);
     if (status == SPAD_OK && !done) status = spad__hint_parity(events, run, &done, error);
     if (status == SPAD_OK && !done) status = spad__repair_arrivals(events, run, before, error);
     return status;

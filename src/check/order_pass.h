@@ -31,6 +31,11 @@ spad_status spad__repair_arrivals(spad__events *events, const spad__run *run, si
 spad_status spad__hint_parity(spad__events *events, const spad__run *run, bool *done,
                               spad_error *error);
 
+/* The same for a wait of a group that leaves too much pending: all errors are of one cause, and say
+ * which statement to change (`done`). The events are as before in the end. */
+spad_status spad__repair_waits(spad__events *events, const spad__run *run, size_t before,
+                               bool *done, spad_error *error);
+
 /* Keeps how a finding happens, for a picture (witness.c): `events` are those that it is about. Only
  * of the run that is shown, and one of each code. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__add_witness(spad__order *order, const spad_finding *finding,

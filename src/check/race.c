@@ -28,6 +28,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "check/cells.h"
+#include "check/hints.h"
 #include "check/mbarrier_storage.h"
 #include "check/order_pass.h"
 #include "kernel/kernel.h"
@@ -242,15 +243,18 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     char name[SPAD__PHRASE_MAX];
     spad__event_phrase(&o->events, &o->events.items.items[event], text);
     spad__object_phrase(&o->events, a->object, name);
+    char fence[SPAD__HINT_MAX];
     spad_finding finding;
+    spad__hint_fence(fence, o->events.kernel, "mbarrier", 0);
     spad__finding_init(
         &finding, SPAD_FINDING_INIT_FENCE,
         "%s delivers to %s through the async proxy, and no fence comes between it and the "
         "init",
         text, name);
     spad__finding_set_names(&finding, name, NULL);
-    spad__finding_add_note(
-        &finding, "%s is initialised here: add `fence mbarrier` or `fence` after it", name);
+    spad__finding_add_note(&finding, "%s is initialised here: add %s%s after it", name, fence,
+                           spad__speech_of(o->events.kernel) == SPAD__SPEECH_SPAD ? " or `fence`"
+                                                                                  : "");
     return spad__order_find(o, &finding, event, begin, error);
 }
 

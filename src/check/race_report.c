@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "check/hints.h"
 #include "check/live_ranges.h"
 #include "check/order_pass.h"
 #include "kernel/kernel.h"
@@ -145,8 +146,10 @@ static void describe_end(const spad__order *o, const spad__event *event, char *f
         snprintf(field, size, "after it");
     } else if (event->object >= 0) {
         char group[SPAD__PHRASE_MAX];
+        char wait[SPAD__HINT_MAX];
         spad__object_phrase(&o->events, event->object, group);
-        snprintf(field, size, "after a `wait %.60s pending` that covers it", group);
+        spad__hint_group_wait(wait, o->events.kernel, event->unit, group, -1);
+        snprintf(field, size, "after a %.*s that covers it", SPAD__HINT_MAX / 2, wait);
     } else if (event->completion_count > 0) {
         snprintf(field, size, "after a wait for what it delivers, arrives at or signals");
     } else {
@@ -185,12 +188,38 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
     }
 }
 
+/* Threads of one block meet, where they have no object for it: in the words of the language. */
+static void note_meeting(spad_finding *finding, const spad_kernel *kernel) {
+    if (spad__kernel_get_cluster(kernel) > 1 && !spad__is_up_to_compiler(kernel)) {
+        spad__finding_add_note(finding, "nothing orders them: a barrier of the cluster between "
+                                        "them (`cluster.sync()`), or an mbarrier, would");
+        return;
+    }
+    switch (spad__speech_of(kernel)) {
+    case SPAD__SPEECH_TRITON:
+        spad__finding_add_note(finding, "nothing orders them: %s", spad__hint_lowering);
+        break;
+    case SPAD__SPEECH_TILELANG:
+        spad__finding_add_note(finding, "nothing orders them: `T.sync_threads()` between them, or "
+                                        "an mbarrier, would");
+        break;
+    case SPAD__SPEECH_SPAD:
+    case SPAD__SPEECH_CUDA:
+        spad__finding_add_note(finding, "nothing orders them: `__syncthreads()` between them, or "
+                                        "an mbarrier, would");
+    }
+}
+
 /* Names what `late` must wait for: the end of `early`. */
 static void note_missing(const spad__clash *c, spad_finding *finding, spad__race_touch early,
                          spad__race_touch late) {
     const spad__order *o = c->order;
     const spad__event *a = event_of_touch(c, early);
     const spad__event *b = event_of_touch(c, late);
+    if (spad__is_up_to_compiler(o->events.kernel)) {
+        note_meeting(finding, o->events.kernel);
+        return;
+    }
     if (a->agent == b->agent) {
         note_same_agent(o, finding, a, b);
         return;
@@ -198,6 +227,10 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
     char end[SPAD__PHRASE_MAX];
     describe_end(o, a, end, sizeof end);
     const int32_t object = find_handover(o, a, b, o->graph.step[late.event]);
+    if (object < 0 && spad__speech_of(o->events.kernel) != SPAD__SPEECH_SPAD) {
+        note_meeting(finding, o->events.kernel);
+        return;
+    }
     char name[SPAD__PHRASE_MAX] = "something";
     if (object >= 0) spad__object_phrase(&o->events, object, name);
     spad__finding_add_note(
@@ -205,7 +238,8 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
         "nothing orders them: let %s wait for %s before it, and let %s arrive or "
         "signal there %s",
         agent_name(o, b), name, agent_name(o, a), end);
-    if (access_of(c, early)->kind == SPAD_ACCESS_UPDATE &&
+    if (spad__speech_of(o->events.kernel) == SPAD__SPEECH_SPAD &&
+        access_of(c, early)->kind == SPAD_ACCESS_UPDATE &&
         access_of(c, late)->kind == SPAD_ACCESS_UPDATE) {
         spad__finding_add_note(finding,
                                "or, where both add atomically, write `adds` for `updates`");
@@ -390,22 +424,29 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     spad_finding finding;
     const char *narrow =
         narrow_fence(kernel, spad_kernel_get_tensor(kernel, (size_t)tensor)->space);
-    char fence[SPAD__PHRASE_MAX];
-    if (narrow != NULL) {
+    const bool own = spad__speech_of(kernel) == SPAD__SPEECH_SPAD;
+    char fence[SPAD__PHRASE_MAX + SPAD__HINT_MAX];
+    char words_of_fence[SPAD__HINT_MAX];
+    spad__hint_fence(words_of_fence, kernel, own ? NULL : narrow, 0);
+    if (own && narrow != NULL) {
         snprintf(fence, sizeof fence, "`fence` or `fence %.40s`", narrow);
     } else {
-        snprintf(fence, sizeof fence, "`fence`");
+        snprintf(fence, sizeof fence, "%s", words_of_fence);
     }
     describe_bytes(c, bytes, sizeof bytes);
     spad__finding_init(
         &finding, SPAD_FINDING_MISSING_FENCE,
         "%s accesses %s through the async proxy after %s accessed them through the generic "
         "proxy, with no %s in between",
-        y.event, bytes, x.event, narrow != NULL ? fence : "fence");
+        y.event, bytes, x.event, own && narrow != NULL ? fence : "fence");
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!touch_writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__finding_add_note(&finding, "add %s after %s, before what the other one waits for", fence,
-                           x.event);
+    if (spad__is_up_to_compiler(kernel)) {
+        spad__finding_add_note(&finding, "%s", spad__hint_lowering);
+    } else {
+        spad__finding_add_note(&finding, "add %s after %s, before what the other one waits for",
+                               fence, x.event);
+    }
     return add_pair(c, &finding, error);
 }
 
@@ -444,20 +485,22 @@ spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned 
     const char *rule = spad_kernel_get_target(kernel)->fences[fence].name;
     const bool after = when == SPAD_FENCE_AFTER;
     const spad__event *whose = event_of_touch(c, when == SPAD_FENCE_BEFORE ? c->first : c->second);
-    const char *word = when == 0 ? "" : after ? " after" : " before";
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
+    char fence_words[SPAD__HINT_MAX];
+    spad__hint_fence(fence_words, kernel, rule, when);
     spad__finding_init(&finding, SPAD_FINDING_MISSING_FENCE,
-                       "%s accesses %s after %s, and no `fence %s%s` of %s comes between", y.event,
-                       bytes, x.event, rule, word, agent_name(c->order, whose));
-    if (when == SPAD_FENCE_BEFORE) {
+                       "%s accesses %s after %s, and no %s of %s comes between", y.event, bytes,
+                       x.event, fence_words, agent_name(c->order, whose));
+    if (spad__is_up_to_compiler(kernel)) {
+        spad__finding_add_note(&finding, "%s", spad__hint_lowering);
+    } else if (when == SPAD_FENCE_BEFORE) {
         spad__finding_add_note(&finding,
-                               "add `fence %s before` after %s, before the arrival that the other "
-                               "one waits for",
-                               rule, x.event);
+                               "add %s after %s, before the arrival that the other one waits for",
+                               fence_words, x.event);
     } else {
-        spad__finding_add_note(&finding, "add `fence %s%s` before %s%s", rule, word, y.event,
+        spad__finding_add_note(&finding, "add %s before %s%s", fence_words, y.event,
                                after ? ", after its wait" : "");
     }
     return add_pair(c, &finding, error);

@@ -132,11 +132,12 @@ void spad__locate_finding(spad_finding *finding, const spad_kernel *kernel, int6
     if (spad_kernel_source_count(kernel) > 0) fill_sources(finding, kernel, statement, other);
 }
 
-static void count_finding(spad_check_counts *counts, spad_severity severity, int64_t more) {
+void spad__count_severity(spad_check_counts *counts, spad_severity severity, int64_t more) {
     switch (severity) {
     case SPAD_SEVERITY_ERROR: counts->errors += more; break;
     case SPAD_SEVERITY_WARNING: counts->warnings += more; break;
     case SPAD_SEVERITY_ADVICE: counts->advice += more; break;
+    case SPAD_SEVERITY_COMPILER: counts->compiler_faults += more; break;
     }
 }
 
@@ -150,7 +151,7 @@ static bool make_room_for(spad_check *check, spad_severity severity) {
         if (worst == SIZE_MAX || own >= check->found.items[worst].finding.severity) worst = i;
     }
     if (worst == SIZE_MAX) return false;
-    count_finding(&check->counts, check->found.items[worst].finding.severity, -1);
+    spad__count_severity(&check->counts, check->found.items[worst].finding.severity, -1);
     check->found.items[worst] = check->found.items[--check->found.count];
     return true;
 }
@@ -188,8 +189,11 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     spad__locate_finding(finding, run->kernel, statement, other);
     if (finding->count == 0) finding->count = 1;
     check->found.items[check->found.count++] =
-        (spad__found){*finding, statement, other, hash_statements(statement, other)};
-    count_finding(&check->counts, finding->severity, 1);
+        (spad__found){.finding = *finding,
+                      .statement = statement,
+                      .other = other,
+                      .pairs = hash_statements(statement, other)};
+    spad__count_severity(&check->counts, finding->severity, 1);
     return SPAD_OK;
 }
 
@@ -247,11 +251,16 @@ spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const ch
     return status;
 }
 
+/* Errors, faults of the compiler, warnings, advice. */
+static int64_t rank_of(spad_severity severity) {
+    return severity == SPAD_SEVERITY_COMPILER ? 1 : 2 * (int64_t)severity;
+}
+
 /* Errors first, then the order of the text. */
 static int compare_found(const void *left, const void *right) {
     const spad__found *a = left;
     const spad__found *b = right;
-    int order = spad__compare((int64_t)a->finding.severity, (int64_t)b->finding.severity);
+    int order = spad__compare(rank_of(a->finding.severity), rank_of(b->finding.severity));
     if (order == 0) order = spad__compare(a->statement, b->statement);
     if (order == 0) order = spad__compare((int64_t)a->finding.code, (int64_t)b->finding.code);
     if (order == 0) order = spad__compare(a->other, b->other);

@@ -20,6 +20,8 @@ typedef struct spad__found {
     spad_finding finding;
     int64_t statement;
     int64_t other;  /* -1: none */
+    int64_t cause;  /* findings with the same one, which is not 0, are of one cause */
+    uint64_t hash;  /* of what its fingerprint is made of */
     uint64_t pairs; /* a sum of hashes: differs where other statements were counted */
 } spad__found;
 
@@ -30,7 +32,8 @@ struct spad_check {
     spad__origin origin; /* unknown: of a text that cannot be read */
     SPAD_ARRAY(spad__found) found;
     spad__witnesses witnesses;
-    bool full; /* findings were left out */
+    bool full;  /* findings were left out */
+    bool every; /* its text shows each finding, not one for each cause */
     spad_verdict verdict;
     char reason[SPAD__REASON_MAX]; /* with all assumptions, which must not be cut */
     spad_check_counts counts;
@@ -109,6 +112,9 @@ spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const ch
 
 /* Frees the findings and witnesses of a check that belongs to a part. */
 void spad__drop_findings(spad_check *check);
+
+/* Counts `more` findings of a severity. */
+void spad__count_severity(spad_check_counts *counts, spad_severity severity, int64_t more);
 
 /* Errors first, then in the order of the text. */
 void spad__sort_findings(spad_check *check);

@@ -153,8 +153,9 @@ function buildVerdict() {
   const over = spaces.filter((s) => s.usable >= 0 && s.used > s.usable);
   for (const s of over) add("error", "does not fit: " + clean(s.title) + " needs " + bytesText(s.used) + " of " + bytesText(s.usable), "unfit");
   if (count("error") > 0) add("error", several(count("error"), "error"), "findings");
+  if (count("compiler") > 0) add("compiler", several(count("compiler"), "compiler fault"), "findings");
   if (total("conflicts") > 0) add("error", plain(total("conflicts")) + " boxes in conflict", "conflicts");
-  if (over.length === 0 && count("error") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
+  if (over.length === 0 && count("error") + count("compiler") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
   if (reports[0].badge) add("warning", clean(reports[0].badge));
   if (count("warning") > 0) add("warning", several(count("warning"), "warning"), "findings");
   if (count("advice") > 0) add("advice", plain(count("advice")) + " advice", "findings");

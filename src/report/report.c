@@ -267,8 +267,11 @@ spad_status spad__report_take_origin(spad_report *report, const char *word,
 spad_status spad_report_add_check(spad_report *report, const spad_check *check, spad_error *error) {
     const spad__mark before = spad__report_mark(report);
     spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
-    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
-        status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++) {
+        const spad_finding *finding = &check->found.items[i].finding;
+        if (finding->hidden == SPAD_HIDDEN_NOT)
+            status = spad_report_add_finding(report, finding, error);
+    }
     for (size_t i = 0; i < check->witnesses.count && status == SPAD_OK; i++) {
         if (!spad__array_reserve(&report->host, &report->witnesses, 1)) {
             status = spad__fail_host_memory(error);

@@ -137,7 +137,8 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
         spad_check_destroy(check);
         return status;
     }
-    spad__sort_findings(check);
+    check->every = filled.finding_limit == SIZE_MAX;
+    spad__settle(check, kernel, filled.policy);
     *out = check;
     return SPAD_OK;
 }

@@ -3,6 +3,8 @@
  * Results of a check in words, as JSON, and as SARIF (Static Analysis Results
  * Interchange Format 2.1.0, an OASIS standard).
  */
+#include <stdio.h>
+
 #include "base/diagnostics.h"
 #include "base/text.h"
 #include "finding/findings.h"
@@ -73,6 +75,33 @@ static void write_lines_of(spad__out *out, const spad__source *source, const rep
     if (p->code[0] == '\0') write_lines(out, source, r->line, r->column, r->width);
 }
 
+/* "in lines 36 and 37": where else findings of the cause of finding `first` are. */
+static void write_others(spad__out *out, const spad_check *check, size_t first) {
+    enum { NAMED_MAX = 6 };
+    int32_t lines[NAMED_MAX];
+    size_t named = 0;
+    int64_t others = 0;
+    for (size_t i = first + 1; i < check->found.count; i++) {
+        const spad_finding *f = &check->found.items[i].finding;
+        if (f->cause != first + 1) continue;
+        others++;
+        const int32_t line = f->program.line > 0 ? f->program.line : f->line;
+        bool known = named == NAMED_MAX || line == 0;
+        for (size_t k = 0; k < named; k++) known = known || lines[k] == line;
+        if (!known) lines[named++] = line;
+    }
+    if (others == 0) return;
+    spad__out_format(out, "    and %lld more of this cause", (long long)others);
+    for (size_t k = 0; k < named; k++) {
+        spad__out_format(out, "%s%ld",
+                         k > 0       ? ", "
+                         : named > 1 ? ", in lines "
+                                     : ", in line ",
+                         (long)lines[k]);
+    }
+    spad__out_string(out, "; --all shows each\n");
+}
+
 static void write_finding(spad__out *out, const spad__source *source, const spad_finding *f) {
     const reported main = {f->file, f->line, f->column, f->width, f->place, &f->program};
     const char *file = f->program.line > 0 ? f->program.file : f->file;
@@ -104,23 +133,48 @@ static const char *file_of(const spad_check *check) {
     return check->found.count > 0 ? check->found.items[0].finding.file : NULL;
 }
 
+/* How many causes findings of a severity have; 0: each its own. */
+static int64_t count_causes(const spad_check *check, spad_severity severity) {
+    int64_t causes = 0;
+    bool shared = false;
+    for (size_t i = 0; i < check->found.count; i++) {
+        const spad_finding *f = &check->found.items[i].finding;
+        if (f->severity != severity || f->hidden != SPAD_HIDDEN_NOT) continue;
+        causes += f->cause == 0;
+        shared = shared || f->cause > 0;
+    }
+    return shared ? causes : 0;
+}
+
+/* "4 errors of 1 cause". */
+static void write_severity(spad__out *out, const spad_check *check, const char *before,
+                           int64_t count, const char *one, const char *many,
+                           spad_severity severity) {
+    write_count(out, before, count, one, many);
+    if (count > 1) write_count(out, " of ", count_causes(check, severity), "cause", "causes");
+}
+
 /* "2 errors, 1 warning" after an error; else "proved for this shape, 1 warning". */
 static void write_outcome(spad__out *out, const spad_check *check) {
     const spad_check_counts *counts = &check->counts;
-    if (check->verdict == SPAD_VERDICT_WRONG && counts->errors > 0) {
-        write_count(out, "", counts->errors, "error", "errors");
-    } else {
-        spad__out_string(out, spad_verdict_name(check->verdict));
-        write_count(out, ", ", counts->errors, "error", "errors");
-    }
+    const bool wrong =
+        check->verdict == SPAD_VERDICT_WRONG && counts->errors + counts->compiler_faults > 0;
+    const char *comma = wrong ? "" : ", ";
+    if (!wrong) spad__out_string(out, spad_verdict_name(check->verdict));
+    write_severity(out, check, comma, counts->errors, "error", "errors", SPAD_SEVERITY_ERROR);
+    if (counts->errors > 0) comma = ", ";
+    write_severity(out, check, comma, counts->compiler_faults, "compiler fault", "compiler faults",
+                   SPAD_SEVERITY_COMPILER);
     write_count(out, ", ", counts->warnings, "warning", "warnings");
-    write_count(out, ", ", counts->advice, "piece of advice", "pieces of advice");
+    write_severity(out, check, ", ", counts->advice, "piece of advice", "pieces of advice",
+                   SPAD_SEVERITY_ADVICE);
+    write_count(out, ", ", counts->hidden, "finding not shown", "findings not shown");
     if (check->full) spad__out_string(out, " and more that are not shown");
 }
 
 static void write_verdict(spad__out *out, const spad_check *check, const spad_kernel *kernel) {
     const char *name = kernel != NULL ? spad_kernel_get_name(kernel) : file_of(check);
-    const bool counted = check->counts.errors + check->counts.warnings + check->counts.advice > 0;
+    const bool counted = check->found.count > 0;
     spad__out_one_line(out, name != NULL ? name : "");
     spad__out_string(out, name != NULL ? ": " : "");
     if (counted) {
@@ -150,7 +204,10 @@ spad_status spad_check_write_text(const spad_check *check, const spad_kernel *ke
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < check->found.count; i++) {
-        write_finding(&out, &source, &check->found.items[i].finding);
+        const spad_finding *f = &check->found.items[i].finding;
+        if (f->hidden != SPAD_HIDDEN_NOT || (f->cause > 0 && !check->every)) continue;
+        write_finding(&out, &source, f);
+        if (!check->every) write_others(&out, check, i);
     }
     write_verdict(&out, check, kernel);
     return spad__out_finish(&out, error);
@@ -166,10 +223,34 @@ static void json_word(spad__json *json, const char *key, const char *word) {
     if (word[0] != '\0') spad__json_key_string(json, key, word);
 }
 
-static void json_finding(spad__json *json, const spad_finding *f) {
+/* A known fault of the compiler. */
+static void json_fault(spad__json *json, const spad_compiler_fault *fault) {
+    if (fault == NULL) return;
+    spad__json_key(json, "compiler_fault");
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "name", fault->name);
+    spad__json_key_string(json, "remedy", fault->remedy);
+    spad__json_key_string(json, "effect", fault->effect);
+    spad__json_key_string(json, "link", fault->link);
+    spad__json_key_bool(json, "wrong_results", fault->wrong_results);
+    spad__json_close(json, '}');
+}
+
+static void json_hidden(spad__json *json, const spad_finding *f) {
+    static const char *const words[] = {"", "source", "baseline", "rule"};
+    if (f->hidden == SPAD_HIDDEN_NOT) return;
+    spad__json_key_string(json, "hidden", words[f->hidden]);
+    json_word(json, "why", f->why);
+}
+
+static void json_finding(spad__json *json, const spad_finding *f, size_t number) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "code", spad_finding_name(f->code));
     spad__json_key_string(json, "severity", spad_severity_name(f->severity));
+    spad__json_key_string(json, "fingerprint", f->fingerprint);
+    spad__json_key_int(json, "cause", (int64_t)(f->cause > 0 ? f->cause - 1 : number));
+    json_hidden(json, f);
+    json_fault(json, f->fault);
     spad__json_lines(json, &f->program, (spad_location){f->line, f->column, f->width});
     json_word(json, "place", f->place);
     spad__json_key_string(json, "message", f->message);
@@ -213,6 +294,8 @@ void spad__json_check(spad__json *json, const spad_check *check, const spad_kern
     spad__json_key_int(json, "errors", counts->errors);
     spad__json_key_int(json, "warnings", counts->warnings);
     spad__json_key_int(json, "advice", counts->advice);
+    spad__json_key_int(json, "compiler_faults", counts->compiler_faults);
+    spad__json_key_int(json, "hidden", counts->hidden);
     spad__json_key_bool(json, "complete", !check->full);
     spad__json_key_int(json, "events", counts->events);
     spad__json_key_int(json, "accesses", counts->accesses);
@@ -220,7 +303,7 @@ void spad__json_check(spad__json *json, const spad_check *check, const spad_kern
     spad__json_key(json, "findings");
     spad__json_open(json, '[');
     for (size_t i = 0; i < check->found.count; i++) {
-        json_finding(json, &check->found.items[i].finding);
+        json_finding(json, &check->found.items[i].finding, i);
     }
     spad__json_close(json, ']');
     spad__json_close(json, '}');
@@ -246,6 +329,7 @@ static const char *sarif_level(spad_severity severity) {
     case SPAD_SEVERITY_ERROR: return "error";
     case SPAD_SEVERITY_WARNING: return "warning";
     case SPAD_SEVERITY_ADVICE: return "note";
+    case SPAD_SEVERITY_COMPILER: return "warning";
     }
     return "none";
 }
@@ -283,6 +367,26 @@ static int rule_of(spad_finding_code code) {
     return i;
 }
 
+/* Where docs/findings.md has an example and its correction: "docs/findings.md#spad-race". */
+static void sarif_help(spad__json *json, spad_finding_code code) {
+    const char *name = spad_finding_name(code);
+    char text[SPAD_MESSAGE_MAX];
+    char anchor[64];
+    size_t used = 0;
+    for (; name[used] != '\0' && used + 1 < sizeof anchor; used++)
+        anchor[used] =
+            (char)(name[used] >= 'A' && name[used] <= 'Z' ? name[used] + 32 : name[used]);
+    anchor[used] = '\0';
+    spad__json_key(json, "help");
+    spad__json_open(json, '{');
+    snprintf(text, sizeof text, "%s: see docs/findings.md#%s", spad_finding_sentence(code), anchor);
+    spad__json_key_string(json, "text", text);
+    snprintf(text, sizeof text, "%s: see [%s](docs/findings.md#%s)", spad_finding_sentence(code),
+             name, anchor);
+    spad__json_key_string(json, "markdown", text);
+    spad__json_close(json, '}');
+}
+
 static void sarif_rules(spad__json *json, const bool *used) {
     spad__json_key(json, "rules");
     spad__json_open(json, '[');
@@ -291,6 +395,7 @@ static void sarif_rules(spad__json *json, const bool *used) {
         spad__json_open(json, '{');
         spad__json_key_string(json, "id", spad_finding_name(rules[i].code));
         sarif_message(json, "shortDescription", spad_finding_sentence(rules[i].code));
+        sarif_help(json, rules[i].code);
         spad__json_key(json, "defaultConfiguration");
         spad__json_open(json, '{');
         spad__json_key_string(json, "level", sarif_level(rules[i].severity));
@@ -365,13 +470,25 @@ static void sarif_related(spad__json *json, const spad_finding *f) {
     spad__json_close(json, ']');
 }
 
+static void sarif_suppression(spad__json *json, const spad_finding *f) {
+    spad__json_key(json, "suppressions");
+    spad__json_open(json, '[');
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "kind",
+                          f->hidden == SPAD_HIDDEN_IN_SOURCE ? "inSource" : "external");
+    if (f->why[0] != '\0') spad__json_key_string(json, "justification", f->why);
+    spad__json_close(json, '}');
+    spad__json_close(json, ']');
+}
+
 static void sarif_result(spad__json *json, const spad_finding *f, const bool *used) {
     const bool placed = f->file[0] != '\0' && f->line > 0;
     const reported main = {f->file, f->line, f->column, f->width, f->place, &f->program};
     spad__json_open(json, '{');
     spad__json_key_string(json, "ruleId", spad_finding_name(f->code));
     spad__json_key_int(json, "ruleIndex", (int64_t)sarif_rule_index(used, rule_of(f->code)));
-    spad__json_key_string(json, "level", sarif_level(f->severity));
+    const bool fails = f->severity == SPAD_SEVERITY_COMPILER && f->fails;
+    spad__json_key_string(json, "level", fails ? "error" : sarif_level(f->severity));
     sarif_message(json, "message", f->message);
     spad__json_key(json, "locations");
     spad__json_open(json, '[');
@@ -379,6 +496,11 @@ static void sarif_result(spad__json *json, const spad_finding *f, const bool *us
     spad__json_close(json, ']');
     if (placed && (f->note_count > 0 || f->program.line > 0)) sarif_related(json, f);
     spad__json_key_int(json, "occurrenceCount", f->count > 1 ? f->count : 1);
+    spad__json_key(json, "partialFingerprints");
+    spad__json_open(json, '{');
+    spad__json_key_string(json, "spad/v1", f->fingerprint);
+    spad__json_close(json, '}');
+    if (f->hidden != SPAD_HIDDEN_NOT) sarif_suppression(json, f);
     spad__json_close(json, '}');
 }
 

@@ -200,7 +200,8 @@ static proof_strength strength_of(const spad_check *check) {
 static const spad__found *next_error(const spad_check *check, size_t *at) {
     while (*at < check->found.count) {
         const spad__found *found = &check->found.items[(*at)++];
-        if (found->finding.severity == SPAD_SEVERITY_ERROR) return found;
+        const spad_severity severity = found->finding.severity;
+        if (severity == SPAD_SEVERITY_ERROR || severity == SPAD_SEVERITY_COMPILER) return found;
     }
     return NULL;
 }

@@ -15,9 +15,12 @@
 static spad_status add(spad_check *check, const spad_finding *finding, int64_t statement,
                        spad_error *error) {
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
-    check->found.items[check->found.count++] = (spad__found){*finding, statement, -1, 0};
+    check->found.items[check->found.count++] =
+        (spad__found){.finding = *finding, .statement = statement, .other = -1};
     check->counts.errors++;
     spad__sort_findings(check);
+    spad__name_findings(check, NULL);
+    spad__find_causes(check);
     return SPAD_OK;
 }
 

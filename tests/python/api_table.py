@@ -360,6 +360,7 @@ TABLE = {
     "spad_check_create_from_faults": "check_text",
     "spad_check_get_verdict": "Check.verdict",
     "spad_check_get_reason": "Check.reason",
+    "spad_check_passes": "Check.__bool__",
     "spad_check_get_counts": "Check.counts",
     "spad_check_finding_count": "Check.__len__",
     "spad_check_get_finding": "Check.__iter__",

@@ -47,7 +47,7 @@ def line_of(text, after="@nki.jit"):
 def code(kernel):
     """The lines of a kernel without the lines of Python that they come from."""
     return [re.sub(r" from \d+$", "", line) for line in kernel.source.strip().split("\n")
-            if not line.startswith("source ")]
+            if not line.startswith(("source ", "compiler "))]
 
 
 # ---- what is recorded ----------------------------------------------------------------------------------

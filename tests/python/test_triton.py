@@ -812,3 +812,34 @@ def test_returns_and_what_data_decides(root, capsys):
     assert none.info["skipped"].startswith("the program returns in line")
     triton_command._tell(none)
     assert "with these sizes and this program_id, the program returns in line" in capsys.readouterr().err
+
+
+def test_the_compiler_is_named_where_the_user_could_not_write_it(root, monkeypatch):
+    text = (root / "tests/ttgir/dot_and_sum_sm90_s3_v39.ttgir").read_text(encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "triton", types.SimpleNamespace(__version__="3.9.0+git12"))
+    for name, named in (("ASTSource", 'compiler "Triton 3.9.0"'), ("GluonASTSource", None)):
+        kernel = compiled(text, 3)
+        kernel.src = type(name, (), {})()
+        made = st.load(kernel, sizes={"N": 512, "K": 512}, placed=False)
+        assert (named or 'compiler "Triton"') in made.text()  # without the name, its text shows that Triton made it
+    check = st.load(text, sizes={"N": 512, "K": 512}, placed=False).check()
+    fault = check.findings[0]
+    assert fault.severity == "compiler" and fault.compiler_fault["wrong_results"] and not check
+    assert check.counts["errors"] == 0 and check.counts["compiler_faults"] == 1 and check.verdict == "wrong"
+
+
+@pytest.mark.parametrize("policy, passes", ((None, True), ("warning", True), ("error", False), ("ignore", True)))
+def test_faults_of_the_compiler_fail_as_asked(root, policy, passes):
+    kernel = st.load(root / "tests/ttgir/matmul_sm90_s3_v36.ttgir", sizes={"K": 512}, placed=False)
+    check = kernel.check(compiler_faults=policy)
+    assert bool(check) == passes and check.verdict == "wrong"
+    assert {finding.hidden for finding in check} == {"rule" if policy == "ignore" else None}
+    assert kernel.check(baseline=[finding.fingerprint for finding in check], compiler_faults="error")
+
+
+def test_a_fence_that_the_user_of_gluon_forgot_is_no_fault_of_a_compiler(root):
+    """Copy and commit are expressions of their own there."""
+    text = (root / "tests/ttgir/matmul_sm90_s3_v36.ttgir").read_text(encoding="utf-8")
+    apart = re.sub(r"(ttg\.async_commit_group .*) loc\(#loc\d+\)", r'\1 loc("kernels.py":3:5)', text)
+    check = st.load(apart, sizes={"K": 512}, placed=False).check()
+    assert check.counts["compiler_faults"] == 0 and check.counts["errors"] > 0

@@ -23,6 +23,12 @@ static void test_race_messages(void **unused) {
                  SPAD_FINDING_RACE,
                  "use may read 'x[0]' before load has written it: bytes [0, 32) of x slot 0",
                  "load writes 'x[0]' here",
+                 "this wait leaves 1 pending: with `wait g pending 0` here the kernel is right");
+    assert_finds(RING "tma load reads a writes x[0] in g\ncommit g\n"
+                      "simt use reads x[0](0..32)\nwait g pending 0\n",
+                 SPAD_FINDING_RACE,
+                 "use may read 'x[0]' before load has written it: bytes [0, 32) of x slot 0",
+                 "load writes 'x[0]' here",
                  "nothing orders them: the second must come after a `wait g pending` that covers "
                  "it");
     assert_finds(RING "tma load reads a writes x[0]\ntma load reads a writes x[2]\ndrain all\n",

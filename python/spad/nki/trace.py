@@ -188,21 +188,12 @@ class Traced(_kernel.Kernel):
         return f"{place[0]}:{place[1]}" if place is not None else ""
 
     def explain(self, check: Check) -> str:
-        """The text of a check, followed by the lines of Python that the lines of its findings are, and by
-        how many notes its verdict depends on."""
-        places = {}
-        for finding in check:
-            if finding in getattr(check, "own", ()):
-                continue
-            for line in (finding.line, *(note["line"] for note in finding.notes or ())):
-                if line and self.where(line):
-                    places[line] = self.where(line)
-        rows = [f"  line {line} of the kernel is {place}\n" for line, place in sorted(places.items())]
+        """The text of a check with the verdict first, and by how many notes of the trace it depends on."""
+        *found, verdict = check.text().rstrip("\n").split("\n")
         count = len(self.notes)
-        noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
-        text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + self._said_of_trips(check) + \
-            noted + ("in Python:\n" + "".join(rows) if rows else "")
+        noted = [f"with {count} note{'s' if count > 1 else ''} of the trace"] if count else []
+        said = self._said_of_trips(check)
+        return "\n".join([verdict, self.summary(), *([said.rstrip("\n")] if said else []), *noted, *found]) + "\n"
 
     def _said_of_trips(self, check):
         """A line about other trip counts of the outer loops, if these are proved."""

@@ -16,6 +16,7 @@ import importlib
 import math
 import os
 import re
+import sys
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -226,6 +227,22 @@ def place(ttgir: str, target: str | int) -> str:
         return text
 
 
+def _compiler_of(kernel):
+    """"Triton 3.6.0" for a compiled kernel of a @triton.jit function; None for Gluon, whose users write copies and fences
+    themselves, and where that is not known."""
+    if type(getattr(kernel, "src", None)).__name__ != "ASTSource":
+        return None
+    version = getattr(sys.modules.get("triton"), "__version__", "").partition("+")[0]
+    return f"Triton {version}".rstrip()
+
+
+def _named(text, compiler):
+    """The text with the compiler that made it, whose known faults are then reported as its own."""
+    if compiler is None or "spad.compiler" in text:
+        return text
+    return text.replace("module attributes {", f'module attributes {{spad.compiler = "{compiler}", ', 1)
+
+
 class TritonKernel(Kernel):
     """A Kernel with what Triton decided: ttgir, info, registers of a thread where it was compiled here (else
     None), and bytes as {"triton": ..., "spad": ...}. options: stages, warps, target and constants that it was compiled with,
@@ -345,7 +362,7 @@ def load(kernel: Any, signature: Mapping[str, str] | None = None, constexprs: Ma
             text = place(text, int(chip[1]) if chip else target)
         except Unplaced as error:
             why = str(error)
-    made = TritonKernel.read(text, file, sizes)
+    made = TritonKernel.read(_named(text, _compiler_of(kernel)), file, sizes)
     made.unplaced = why
     made.options = _options(kernel, {**({"config": options["config"]} if options.get("config") is not None else {}), **dict(constexprs or {})})
     if isinstance(getattr(kernel, "asm", None), dict):

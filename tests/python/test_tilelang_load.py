@@ -361,7 +361,7 @@ def test_tensor_memory():
     """TileLang 0.1.15 has no fence between the last wait, which is in the loop, and the load of the sums after it."""
     tree = tree_of("tensor_memory_sm_100")
     check = verdict(tree)
-    assert shown(check) == {"SPAD-MISSING-FENCE"} and "fence tcgen05 after" in check.findings[0].message
+    assert shown(check) == {"SPAD-MISSING-FENCE"} and "tcgen05.fence::after_thread_sync" in check.findings[0].message
     ends = [n for n, s in enumerate(tree["body"]) if s[0] == "for"]
     tree["body"].insert(ends[0] + 1, ["do", ["call", "tcgen05_after_thread_sync"]])
     kernel = T.load(tree)

@@ -173,7 +173,7 @@ def test_lines_of_a_tree():
     body = [["store", "s", "tx", ["f"]], SYNC, SAVED]
     tree = kernel_tree(body, sources=[["dir/mine.py", 12, "g[tx] = r[0]"]], places=[-1, -1, 0])
     tree["buffers"]["r"] = {"dtype": "float32", "scope": "local", "alloc": True, "bits": 32, "elements": 4}
-    assert "at mine.py:12" in T.load(json.loads(json.dumps(tree))).check().text()
+    assert "mine.py:12: error: " in T.load(json.loads(json.dumps(tree))).check().text()
     for wrong in ({"places": [-1, -1, 1]}, {"places": 3}, {"sources": [["x", 0, ""]]}, {"sources": [["x", 1]]}, {"first": {"r": 4}}):
         with pytest.raises(spad.Error, match="no tree of a TileLang kernel"):
             T.load({**tree, **wrong})

@@ -223,8 +223,12 @@ class TracedCheck(core.Check):
     def counts(self) -> dict[str, int]:
         made = dict(self._c.counts)
         for key, severity in (("errors", "error"), ("warnings", "warning"), ("advice", "advice")):
-            made[key] = sum(finding.severity == severity for finding in self.findings)
+            made[key] = sum(finding.severity == severity and not finding.hidden for finding in self.findings)
         return made
+
+    def __bool__(self) -> bool:
+        """Does nothing fail the check, and was there no error in the trace?"""
+        return not self._faults and super().__bool__()
 
     def text(self) -> str:
         """The findings of the trace with their places in Python, and those of the kernel."""

@@ -73,7 +73,8 @@ class Writer:
             self.say(f"cluster {walk.blocks}")
         if walk.taken:
             self.say("assume \"" + " and ".join(f"'{name}' in registers is written before it is read" for name in sorted(walk.taken)) + "\"")
-        self.say(f"compiler {_quoted(('TileLang ' + tree.get('tilelang', '')).strip())}")
+        compiler = f"TileLang {tree.get('tilelang', '')}".rstrip()
+        self.say(f"compiler {_quoted(compiler)}")
         work = uncounted(tree)
         if work:
             self.say(f"uncounted {_quoted(work)}")

@@ -549,7 +549,7 @@ def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> A
 
 def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Unpack[_CheckOptions]) -> Check:
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0, timeout=None, vary=(): names of parameters, such as ring depths, whose
+    finding_limit=0 (-1: all, and the text shows each, not one for each cause), timeout=None, vary=(): names of parameters, such as ring depths, whose
     neighbouring values are tried, too, where an error is a warning about this kernel; compiler_faults="error", "warning" or
     "ignore"; rules={"SPAD-SHORT-ROW": "ignore"}, or another severity; baseline: fingerprints of findings that are known. The places of the layout are checked, by default
     those that the planner finds, as in a report and on the command line; what does not fit is an error. layout=False:

@@ -4,6 +4,7 @@ errors are reported, and how a kernel is shown."""
 
 import argparse
 import ast
+import json
 import os
 import sys
 import traceback
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from .. import _spad
 from .._sweep.inputs import range_values, split_list
+from .config import nearest, policy, write_files
 from .load import file_of
 
 
@@ -109,11 +111,22 @@ def run(name, options, files, load, show, told=said):
     return 2
 
 
+def checked(options, made):
+    """Checks kernels, writes the files that are asked for, and prints; the status of the process."""
+    rules = policy(options, nearest(file_of(options.kernel) or options.kernel))
+    checks = [kernel.check(**rules) for _, kernel in made]
+    write_files(options, checks)
+    if options.json:
+        print(json.dumps([json.loads(check.json()) for check in checks], indent=2))
+    for (label, _), check in zip(made, checks if not options.json and options.sarif != "-" else []):
+        if len(made) > 1:
+            print(f"with {label}:")
+        print(check.text(), end="")
+    return 0 if all(checks) or options.write_baseline else 1
+
+
 def shown(command, kernel):
-    """(text, exit status) of what all kernels can be asked: check, text and sim."""
-    if command == "check":
-        check = kernel.check()
-        return check.text(), 0 if check else 1
+    """(text, exit status) of what all kernels can be asked: text and sim."""
     if command == "text":
         return kernel.text(), 0
     sim = kernel.sim()

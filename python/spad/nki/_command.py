@@ -10,6 +10,8 @@ from .. import _spad
 from .. import core
 from .._files import replace_file
 from .._program.command import runs_right
+from .._program.config import add_options, nearest, policy, write_files
+from .._program.load import file_of
 from .._sweep.inputs import split_list
 from . import trace as nt
 from ._programs import SpmdDim
@@ -78,7 +80,7 @@ def _parser():
     parser.add_argument("--arg", action="append", type=argument, default=[], metavar="NAME=VALUE",
                         help="an argument: a tensor as bf16[1,2048,128], a tuple or list of such, or a Python "
                              "literal; without any, spad_example() of the file is used")
-    parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
+    parser.add_argument("--target", help="the chip (default: that of .spad.toml, or trn2)")
     parser.add_argument("--lnc", type=int, default=1, help="cores: 1 or 2")
     parser.add_argument("--grid", type=_grid, metavar="N[,N...]",
                         help="the launch grid, as in kernel[4, 2](...); 4xnc2 is nl.spmd_dim(4, nl.nc(2))")
@@ -86,10 +88,14 @@ def _parser():
                         help="plan: places by simulated overlap, for the least time or for the fewest bytes")
     parser.add_argument("--release", action="store_true",
                         help="plan --for: also places tensors that have an address")
-    parser.add_argument("--json", action="store_true", help="check, plan, sim, tune: the result as JSON")
+    add_options(parser)
     parser.add_argument("-o", "--output", help="the file to write instead of the standard output")
     parser.add_argument("--quiet", action="store_true", help="without the notes of the trace")
     return parser
+
+
+def _config(options):
+    return nearest(file_of(options.kernel) or options.kernel)
 
 
 def _traced(options):
@@ -100,7 +106,7 @@ def _traced(options):
         args, kwargs = given if given is not None else ((), {})
     if options.grid is not None:
         kernel = Jit(*_unwrapped(kernel))[options.grid]
-    return nt.trace(kernel, *args, target=options.target, lnc=options.lnc, **kwargs)
+    return nt.trace(kernel, *args, target=options.target or _config(options).get("target", "trn2"), lnc=options.lnc, **kwargs)
 
 
 def _planned(options, kernel):
@@ -123,8 +129,9 @@ def _shown(options, kernel):
         return kernel.source, 0
     more, fine = "", True
     if command == "check":
-        made = kernel.check()
-        fine = bool(made)
+        made = kernel.check(**policy(options, _config(options)))
+        write_files(options, [made])
+        fine = bool(made) or bool(options.write_baseline)
     elif command == "plan":
         made, more = _planned(options, kernel)
         fine = made.fits

@@ -6,8 +6,9 @@ import json
 import sys
 
 from .. import tilelang
-from .._program.command import items, joined, numbers, run, saved_at, shown, sizes, values
-from .._program.load import function_at
+from .._program.command import checked, items, joined, numbers, run, saved_at, shown, sizes, values
+from .._program.config import add_options, nearest
+from .._program.load import file_of, function_at
 from .._files import replace_file
 
 
@@ -29,13 +30,15 @@ def _parser():
     parser.add_argument("--target", help="H100, B200, sm_80 ... (default: that of the kernel, or sm_90)")
     parser.add_argument("--name", help="which device function, where there are several")
     parser.add_argument("-D", dest="sizes", type=sizes, action="append", default=[], metavar="NAME=N", help="a dynamic size")
+    add_options(parser)
     parser.add_argument("-o", "--output", help="the file of a report or of a tree; with --vary, one for each value")
     return parser
 
 
 def _loaded(options):
     """[(label, kernel), ...], one for each way."""
-    arguments, given_sizes = joined(options.arguments), joined(options.sizes)
+    config = nearest(file_of(options.kernel) or options.kernel)
+    arguments, given_sizes = joined(options.arguments), {**config.get("sizes", {}), **joined(options.sizes)}
     if options.kernel.endswith(".json"):
         if arguments or options.vary:
             raise ValueError("a tree has no arguments: they were chosen when it was lowered")
@@ -47,7 +50,7 @@ def _loaded(options):
     made = []
     for value in given:
         chosen = {**arguments, name: value} if name else arguments
-        made.append((value, tilelang.load(function, target=options.target, name=options.name, arguments=chosen or None, sizes=given_sizes)))
+        made.append((value, tilelang.load(function, target=options.target or config.get("target"), name=options.name, arguments=chosen or None, sizes=given_sizes)))
     return made
 
 
@@ -80,8 +83,11 @@ def _written(options, kernel, label, several):
 def _answered(options, made):
     """Prints what is asked for; the status of the process."""
     status = 0
-    for label, kernel in made:
+    for _, kernel in made:
         _tell(kernel)
+    if options.command == "check":
+        return checked(options, [(f"{options.vary[0]} = {label}" if options.vary else "", kernel) for label, kernel in made])
+    for label, kernel in made:
         if options.output is not None:
             print(_written(options, kernel, label, len(made) > 1))
         elif options.command != "compare":

@@ -7,8 +7,9 @@ import sys
 
 from .. import triton as st
 from .._files import replace_file
-from .._program.command import joined, numbers, pairs, run, said, saved_at, shown, sizes, values
-from .._program.load import function_at
+from .._program.command import checked, joined, numbers, pairs, run, said, saved_at, shown, sizes, values
+from .._program.config import add_options, nearest
+from .._program.load import file_of, function_at
 
 
 def stages(text):
@@ -40,12 +41,13 @@ def _parser():
     parser.add_argument("--constexprs", type=constants, default={}, metavar="NAME=VALUE,...",
                         help="numbers, True, None, 'words', tl.float16")
     parser.add_argument("--config", type=int, help="which configuration of @triton.autotune, from 0 on")
-    parser.add_argument("--target", default="H100", help="H100, B200, sm_80 ... (default: H100)")
+    parser.add_argument("--target", help="H100, B200, sm_80 ... (default: that of .spad.toml, or H100)")
     parser.add_argument("--stages", type=stages, default=[None], metavar="N or N..M",
                         help="(default: those of Triton, or of the configuration)")
     parser.add_argument("--warps", type=int, help="(default: those of Triton, or of the configuration)")
     parser.add_argument("-D", dest="sizes", type=sizes, action="append", default=[], metavar="NAME=N",
                         help="a size, for what cannot stay symbolic")
+    add_options(parser)
     parser.add_argument("-o", "--output", help="the file of report, text or ttgir; with several stages, one for each: a_1.html ...")
     return parser
 
@@ -88,8 +90,11 @@ def _loaded(options):
     if options.kernel.endswith(".ttgir"):
         raise ValueError(f"'{options.kernel}' is TTGIR, which `spad check {options.kernel}` takes, as do plan, sim and tune")
     function = function_at(options.kernel)
-    return [(stage, st.load(function, options.signature, options.constexprs, target=options.target, num_stages=stage,
-                            num_warps=options.warps, sizes=joined(options.sizes), config=options.config))
+    config = nearest(file_of(options.kernel) or options.kernel)
+    target = options.target or config.get("target", "H100")
+    given = {**config.get("sizes", {}), **joined(options.sizes)}
+    return [(stage, st.load(function, options.signature, options.constexprs, target=target, num_stages=stage,
+                            num_warps=options.warps, sizes=given, config=options.config))
             for stage in options.stages]
 
 
@@ -108,6 +113,10 @@ def _told(error, path):
 def _answered(options, made):
     """Prints what is asked for; the status of the process."""
     status, several = 0, len(made) > 1
+    if options.command == "check":
+        for _, kernel in made:
+            _tell(kernel)
+        return checked(options, [(f"{stage} stages", kernel) for stage, kernel in made])
     for stage, kernel in made:
         _tell(kernel)
         if options.output is not None:

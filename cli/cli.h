@@ -304,7 +304,7 @@ typedef struct cli_policy {
 cli_exit cli_take_policy(cli_policy *policy, const char *input);
 void cli_free_policy(cli_policy *policy);
 
-/* Adds the fingerprints of a file. */
+/* Takes the fingerprints of a file, once. */
 cli_exit cli_read_baseline(cli_policy *policy, const char *path);
 
 typedef struct cli_checks {

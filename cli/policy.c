@@ -17,19 +17,24 @@
 
 enum { CONFIG_PATH = 4096, WORD_MAX = 128 };
 
-/* ---- lists ------------------------------------------------------------------------- */
+/* ---- fingerprints and codes
+ * ------------------------------------------------------------------------- */
 
+/* There is room for one of each line. */
 static bool add_fingerprint(cli_policy *policy, const char *word) {
-    const size_t count = policy->policy.baseline_count;
-    char **grown = realloc(policy->known, (count + 1) * sizeof *grown);
-    if (grown == NULL) return false;
-    policy->known = grown;
-    policy->policy.baseline = (const char *const *)grown;
     char *copy = calloc(1, SPAD_FINGERPRINT_MAX);
     if (copy == NULL) return false;
     memcpy(copy, word, SPAD_FINGERPRINT_MAX - 1);
-    grown[policy->policy.baseline_count++] = copy;
+    policy->known[policy->policy.baseline_count++] = copy;
     return true;
+}
+
+static bool make_room(cli_policy *policy, const cli_text *text) {
+    size_t lines = 1;
+    for (size_t i = 0; i < text->length; i++) lines += text->bytes[i] == '\n';
+    policy->known = calloc(lines, sizeof *policy->known);
+    policy->policy.baseline = (const char *const *)policy->known;
+    return policy->known != NULL;
 }
 
 static bool find_code(spad_finding_code *out, const char *name) {
@@ -56,7 +61,7 @@ static bool take_compiler_faults(cli_policy *policy, const char *word, const cha
         policy->policy.compiler_faults = values[i];
         return true;
     }
-    cli_message("%s is error, warning or ignore, not '%s'", where, word);
+    cli_message("%s: error, warning or ignore, not '%s'", where, word);
     return false;
 }
 
@@ -193,6 +198,10 @@ cli_exit cli_read_baseline(cli_policy *policy, const char *path) {
     cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
     if (exit != CLI_FINE) return exit;
     const char *line = text.bytes;
+    if (!make_room(policy, &text)) {
+        cli_message("out of memory");
+        exit = CLI_INTERNAL;
+    }
     for (int number = 1; exit == CLI_FINE && *line != '\0'; number++) {
         const size_t word = strspn(line, "0123456789abcdef");
         if (line[0] != '#' && line[0] != '\n') {

@@ -83,6 +83,7 @@ static const char *group_wait_of(const spad_kernel *kernel, int64_t unit) {
     static const struct {
         const char *unit, *wait;
     } all[] = {{"cp", "cp.async.wait_group"},
+               {"cp_async", "cp.async.wait_group"},
                {"cpasync", "cp.async.wait_group"},
                {"tma", "cp.async.bulk.wait_group"},
                {"wgmma", "wgmma.wait_group.sync.aligned"}};

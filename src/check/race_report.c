@@ -227,17 +227,24 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
     char end[SPAD__PHRASE_MAX];
     describe_end(o, a, end, sizeof end);
     const int32_t object = find_handover(o, a, b, o->graph.step[late.event]);
-    if (object < 0 && spad__speech_of(o->events.kernel) != SPAD__SPEECH_SPAD) {
+    const bool barrier = object >= 0 && o->events.objects.items[object].kind == SPAD_SYNC_BARRIER;
+    if ((object < 0 || barrier) && spad__speech_of(o->events.kernel) != SPAD__SPEECH_SPAD) {
         note_meeting(finding, o->events.kernel);
         return;
     }
-    char name[SPAD__PHRASE_MAX] = "something";
-    if (object >= 0) spad__object_phrase(&o->events, object, name);
-    spad__finding_add_note(
-        finding,
-        "nothing orders them: let %s wait for %s before it, and let %s arrive or "
-        "signal there %s",
-        agent_name(o, b), name, agent_name(o, a), end);
+    if (object >= 0) {
+        char name[SPAD__PHRASE_MAX];
+        spad__object_phrase(&o->events, object, name);
+        spad__finding_add_note(finding,
+                               "nothing orders them: %s waits for %s before it, so let %s arrive "
+                               "or signal there only %s",
+                               agent_name(o, b), name, agent_name(o, a), end);
+    } else {
+        spad__finding_add_note(finding,
+                               "nothing orders them: let %s wait for something before it, and let "
+                               "%s arrive or signal there %s",
+                               agent_name(o, b), agent_name(o, a), end);
+    }
     if (spad__speech_of(o->events.kernel) == SPAD__SPEECH_SPAD &&
         access_of(c, early)->kind == SPAD_ACCESS_UPDATE &&
         access_of(c, late)->kind == SPAD_ACCESS_UPDATE) {

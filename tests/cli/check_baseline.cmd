@@ -1,0 +1,1 @@
+d=$(mktemp -d); spad check ../../examples/kernels/wrong/40_race.spad --write-baseline $d/known >/dev/null 2>&1; echo "exit $?"; spad check ../../examples/kernels/wrong/40_race.spad --baseline $d/known; echo "exit $?"; echo nonsense > $d/known; spad check ../../examples/kernels/wrong/40_race.spad --baseline $d/known 2>&1 | sed "s|$d|DIR|"; rm -r $d

@@ -1,0 +1,1 @@
+spad check input/configured/k.spad

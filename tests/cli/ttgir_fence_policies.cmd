@@ -1,0 +1,1 @@
+TMPDIR=$(mktemp -d); for policy in error warning ignore never; do spad check ../ttgir/matmul_sm90_s3_v36.ttgir -D K=512 --compiler-faults=$policy >"$TMPDIR/o" 2>&1; echo "exit $?"; tail -1 "$TMPDIR/o"; done; rm -r "$TMPDIR"

@@ -15,14 +15,14 @@ const char spad__hint_lowering[] =
     "compile it with a newer Triton, or with num_stages=1, and "
     "report it to Triton";
 
-static bool names(const char *compiler, const char *name) {
+static bool names_compiler(const char *compiler, const char *name) {
     return strncmp(compiler, name, strlen(name)) == 0;
 }
 
 spad__speech spad__speech_of(const spad_kernel *kernel) {
     const char *compiler = spad__kernel_get_compiler(kernel);
-    if (names(compiler, "Triton")) return SPAD__SPEECH_TRITON;
-    if (names(compiler, "TileLang")) return SPAD__SPEECH_TILELANG;
+    if (names_compiler(compiler, "Triton")) return SPAD__SPEECH_TRITON;
+    if (names_compiler(compiler, "TileLang")) return SPAD__SPEECH_TILELANG;
     return kernel->compiled && compiler[0] == '\0' ? SPAD__SPEECH_CUDA : SPAD__SPEECH_SPAD;
 }
 

@@ -47,7 +47,7 @@ static bool is_operation_on(const blamed *b, const spad_statement *s, const char
     return s != NULL && s->kind == SPAD_STATEMENT_OPERATION && runs_on(b, s, unit);
 }
 
-static bool is_product(const blamed *b, const spad_statement *s) {
+static bool is_matrix_product(const blamed *b, const spad_statement *s) {
     return is_operation_on(b, s, "wgmma") || is_operation_on(b, s, "tc5");
 }
 
@@ -57,7 +57,7 @@ static bool is_cp_async(const blamed *b, const spad_statement *s) {
 
 /* A product reads through the async proxy what cp.async has written. */
 static bool product_after_copy(const blamed *b) {
-    return is_product(b, b->statement) && is_cp_async(b, b->other) &&
+    return is_matrix_product(b, b->statement) && is_cp_async(b, b->other) &&
            b->statement->agent == b->other->agent;
 }
 
@@ -153,7 +153,7 @@ static fault_version version_of(const char *compiler) {
     return version;
 }
 
-static bool is_before(fault_version a, fault_version b) {
+static bool is_version_before(fault_version a, fault_version b) {
     return a.major != b.major ? a.major < b.major : a.minor < b.minor;
 }
 
@@ -173,7 +173,7 @@ static const compiler_fault *find_fault(const spad_kernel *kernel, const spad__f
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         const compiler_fault *fault = &faults[i];
         if (fault->code == found->finding.code && is_by(compiler, fault->compiler) &&
-            is_before(version_of(compiler), fault->fixed) && fault->matches(&b)) {
+            is_version_before(version_of(compiler), fault->fixed) && fault->matches(&b)) {
             return fault;
         }
     }

@@ -2,6 +2,7 @@
 """spad.triton: recorded TTGIR everywhere; with the package triton also functions, stages and its passes."""
 
 import argparse
+import linecache
 import re
 import struct
 import subprocess
@@ -843,3 +844,16 @@ def test_a_fence_that_the_user_of_gluon_forgot_is_no_fault_of_a_compiler(root):
     apart = re.sub(r"(ttg\.async_commit_group .*) loc\(#loc\d+\)", r'\1 loc("kernels.py":3:5)', text)
     check = st.load(apart, sizes={"K": 512}, placed=False).check()
     assert check.counts["compiler_faults"] == 0 and check.counts["errors"] > 0
+
+
+def test_comments_in_the_program_hide_findings(root, tmp_path):
+    text = (root / "tests/ttgir/matmul_sm90_s3_v36.ttgir").read_text(encoding="utf-8")
+    lines = (root / "tests/ttgir/kernels.py").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "k.ttgir").write_text(text, encoding="utf-8")
+    for comment, hidden in (("", 0), ("  # spad: ignore[SPAD-MISSING-FENCE] harmless", 2)):
+        lines[19] = "        acc = tl.dot(left, right, acc)" + comment
+        (tmp_path / "kernels.py").write_text("\n".join(lines), encoding="utf-8")
+        check = st.load(tmp_path / "k.ttgir", sizes={"K": 512}, placed=False).check()
+        assert check.counts["hidden"] == hidden and check.verdict == "wrong"
+        assert {finding.why for finding in check} == {"harmless" if hidden else None}
+        linecache.clearcache()

@@ -12,7 +12,7 @@
 
 #include "frontend/ttgir/ttgir.h"
 
-static bool is_same_place(const spad__ttgir *t, const spad__mlir_op *a, const spad__mlir_op *b) {
+static bool are_at_one_place(const spad__ttgir *t, const spad__mlir_op *a, const spad__mlir_op *b) {
     const uint32_t at = spad__mlir_location(t->m, a);
     const uint32_t other = spad__mlir_location(t->m, b);
     if (at == 0 || other == 0) return false;
@@ -31,7 +31,7 @@ static bool are_of_one(const spad__ttgir *t, const char *first, const char *seco
         if (!spad__mlir_named(t->m, a, first)) continue;
         for (size_t k = 0; k < t->m->ops.count; k++) {
             const spad__mlir_op *b = &t->m->ops.items[k];
-            if (spad__mlir_named(t->m, b, second) && is_same_place(t, a, b)) return true;
+            if (spad__mlir_named(t->m, b, second) && are_at_one_place(t, a, b)) return true;
         }
         return false; /* the first one decides: all of a text are by one of the two */
     }

@@ -306,8 +306,6 @@ py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
                           const spad_kernel_options *options);
 /** The analysis of an Analysis; NULL with an exception set for anything else. */
 const spad_analysis *py_analysis_in(PyObject *object);
-/** The registry of a Component; NULL with an exception set for anything else. */
-spad_registry *py_component_registry(PyObject *component);
 /** The counts of a memory as a dict. */
 PyObject *py_memory_stats(const spad_memory_stats *stats);
 /** The same of a pool, and what it holds. */

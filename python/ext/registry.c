@@ -16,7 +16,8 @@ typedef struct py_allocator {
     PyObject *inside; /* name of the buffer whose storage it shares, or None */
 } py_allocator;
 
-spad_registry *py_component_registry(PyObject *component) {
+/* NULL with an exception set for anything but a Component. */
+static spad_registry *registry_of(PyObject *component) {
     if (PyObject_TypeCheck(component, py.component))
         return ((py_registry *)((py_component *)component)->registry)->registry;
     PyErr_SetString(PyExc_TypeError, "a Component is needed");
@@ -276,7 +277,7 @@ static bool read_child(PyObject **child, const char **name, const char *function
     if (!py_take(given, function, names, 1, args, count, keywords) || !given_text(name, given[1]))
         return false;
     *child = given[0];
-    const spad_registry *other = py_component_registry(given[0]);
+    const spad_registry *other = registry_of(given[0]);
     if (other != NULL && other != home(self))
         PyErr_SetString(py.errors[PY_ARGUMENT_ERROR], "the components are of different registries");
     return other == home(self);

@@ -470,11 +470,6 @@ TABLE = {
     "spad_launch_limit": "cubie.limit_blocksize",
     "spad_launch_fit": "cubie.launch_size",
     "spad_launch_fit_budget": "cubie.fit_blocksize",
-    "spad_placement_thresholds_of": "placement_thresholds",
-    "spad_placement_list_candidates": "placement_candidates",
-    "spad_placement_measure": "placement_measure",
-    "spad_placement_choose": "placement_choose",
-    "spad_placement_apply": "placement_apply",
     "spad_chunks_of": "cubie.chunk_runs",
     # backend, device, memory, pool, log
     "spad_memory_scope_name": "Buffer.scope",

@@ -394,26 +394,6 @@ def test_registry_shares_bytes_by_lifetimes():
     assert {caught.value.subject, caught.value.other} == {"stages", "output"}
 
 
-def test_placement_of_buffers():
-    registry = spad.Registry()
-    loop, step = registry.add("loop"), registry.add("step")
-    for name in ("state", "proposed_state", "parameters"):
-        loop.register(name, 40, "local")
-    step.register("stages", 400, "local")
-    loop.add_child(step, "step")
-    sizes = spad.placement_measure(loop, step, "dirk", 40, 40)
-    assert sizes["work"] == 1600 and sizes["item"] == 4
-    best = spad.placement_candidates(sizes)
-    chosen = spad.placement_choose(sizes, step)
-    assert chosen == (best[0] if best else "none")
-    assert spad.placement_apply(loop, step, "state_pair") == 2
-    assert loop.find("state")["location"] == "shared"
-    limits = spad.placement_thresholds("8.9")
-    assert spad.placement_candidates(sizes, dict(limits, spill_floor=10 ** 9)) == []
-    with pytest.raises(spad.ArgumentError, match="did you mean 'dirk'"):
-        spad.placement_measure(loop, step, "dirkk", 1, 1)
-
-
 # ---- numbers ------------------------------------------------------------------------------------
 
 

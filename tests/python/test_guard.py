@@ -167,11 +167,6 @@ def test_a_dict_that_changes_while_its_numbers_are_read():
     with pytest.raises(spad.Error):
         _spad.Kernel.parse(KERNEL, defines=values)
 
-    sizes = {}
-    sizes["work"] = Number(2 ** 80, lambda: grow(sizes))
-    with pytest.raises(OverflowError):
-        spad.placement_candidates(sizes)
-
 
 def test_a_buffer_is_not_freed_while_it_is_copied():
     """The copy runs without the GIL: another thread tries to free its buffers meanwhile."""

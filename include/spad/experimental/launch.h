@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * launch: how much shared memory a block of threads takes, how large a block
- * can be, which buffers are worth moving to shared memory, and how many runs
- * fit on the device at a time. One thread makes one run.
+ * can be, and how many runs fit on the device at a time. One thread makes one run.
  *
  * All of it is arithmetic; figures and order of decisions are those of CuBIE
- * 0.3.1 (BatchSolverKernel, memory_heuristics, mem_manager), in exact integers.
+ * 0.3.1 (BatchSolverKernel, mem_manager), in exact integers.
  */
 #ifndef SPAD_LAUNCH_H
 #define SPAD_LAUNCH_H
@@ -18,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "spad/registry.h"
+#include "spad/dtype.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,83 +92,6 @@ SPAD_API spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, sp
 SPAD_API spad_status spad_launch_fit_budget(spad_launch_size *out, int64_t threads,
                                             int64_t run_bytes, int64_t runs, int64_t budget,
                                             spad_error *error);
-
-/* ---- which buffers to move to shared memory ---------------------------------------- */
-
-/** Bounds in bytes per run. */
-typedef struct spad_placement_thresholds {
-    int64_t heavy_spill;       /**< footprint from which a kernel spills heavily */
-    int64_t spill_floor;       /**< footprint below which everything stays in registers */
-    int64_t state_pair_max;    /**< state and proposed state together */
-    int64_t work_max;          /**< buffers of an implicit step */
-    int64_t explicit_work_max; /**< buffers of an explicit step */
-    int64_t params_min;        /**< parameters worth moving */
-} spad_placement_thresholds;
-
-/** Measured on compute capability 8.9, and used for all others too; capability:
- *  "8.9" and so on, or NULL. */
-SPAD_API spad_placement_thresholds spad_placement_thresholds_of(const char *capability);
-
-/** The families of integration methods. Only the first four have measured placements. */
-typedef enum spad_method {
-    SPAD_METHOD_ERK, /**< explicit Runge-Kutta; the others are implicit */
-    SPAD_METHOD_DIRK,
-    SPAD_METHOD_FIRK,
-    SPAD_METHOD_BACKWARD_EULER,
-    SPAD_METHOD_OTHER
-} spad_method;
-
-/** A set of buffers that moves together. */
-typedef enum spad_placement_group {
-    SPAD_PLACEMENT_NONE,       /**< everything stays local */
-    SPAD_PLACEMENT_STATE_PAIR, /**< "state" and "proposed_state" of the loop */
-    SPAD_PLACEMENT_WORK,       /**< every buffer that the step registered itself */
-    SPAD_PLACEMENT_PARAMS      /**< "parameters" of the loop */
-} spad_placement_group;
-
-/** The inputs of the decision, in bytes per run. */
-typedef struct spad_placement_sizes {
-    spad_method method;
-    int64_t item; /**< of one element */
-    int64_t footprint;
-    int64_t state_pair;
-    int64_t work;
-    int64_t params;
-} spad_placement_sizes;
-
-#define SPAD_PLACEMENT_CANDIDATES_MAX 3
-
-/** The groups worth moving, best first; returns how many. */
-SPAD_API size_t spad_placement_list_candidates(
-    spad_placement_group out[SPAD_PLACEMENT_CANDIDATES_MAX], const spad_placement_sizes *sizes,
-    const spad_placement_thresholds *thresholds);
-
-/**
- * Reads the sizes from the registry: the footprint is what the loop and its
- * descendants declare as local, the work what the step registered and aliases
- * nothing; both times the item size of the loop's precision. SPAD_ERR_STALE,
- * SPAD_ERR_ARGUMENT (negative), SPAD_ERR_OVERFLOW, errors of the layouts.
- */
-SPAD_API spad_status spad_placement_measure(spad_placement_sizes *out, spad_registry *registry,
-                                            spad_component loop, spad_component step,
-                                            spad_method method, int64_t states, int64_t parameters,
-                                            spad_error *error);
-
-/**
- * The first candidate that holds no buffer whose location the user has set.
- * user_keys: settings such as "state_location". At most one group moves.
- */
-SPAD_API spad_placement_group spad_placement_choose(const spad_placement_sizes *sizes,
-                                                    const spad_placement_thresholds *thresholds,
-                                                    const spad_registry *registry,
-                                                    spad_component step,
-                                                    const char *const *user_keys,
-                                                    size_t user_key_count);
-
-/** Moves the buffers of a group to shared memory; those that are not registered
- *  are left out. Returns how many there were. */
-SPAD_API size_t spad_placement_apply(spad_registry *registry, spad_component loop,
-                                     spad_component step, spad_placement_group group);
 
 /* ---- chunks of runs on a device ---------------------------------------------------- */
 

@@ -420,7 +420,8 @@ spad_status spad_registry_update_buffer(spad_registry_change *out, spad_registry
     return SPAD_OK;
 }
 
-size_t spad__registry_location_key(const char *key) {
+/* Length of the buffer name in "{name}_location", or SPAD__NO_NAME for another key. */
+static size_t location_key(const char *key) {
     static const char ending[] = "_location";
     const size_t length = strlen(key);
     if (length < sizeof ending - 1) return SPAD__NO_NAME;
@@ -430,7 +431,7 @@ size_t spad__registry_location_key(const char *key) {
 
 /* Moves the buffer that a setting names; false: none exists. */
 static bool apply_setting(registry_slot *slot, const spad_registry_setting *setting) {
-    const size_t length = spad__registry_location_key(setting->key);
+    const size_t length = location_key(setting->key);
     if (length == SPAD__NO_NAME) return false;
     const size_t place = spad__names_index_of(&slot->group->names, setting->key, length);
     if (place == SPAD__NO_NAME) return false;
@@ -452,7 +453,7 @@ spad_status spad_registry_update(bool *recognised, spad_registry *registry,
     const spad_status status = spad__registry_need(&slot, registry, component, error);
     if (status != SPAD_OK || slot->group == NULL) return status;
     for (size_t i = 0; i < count; i++) {
-        const size_t length = spad__registry_location_key(settings[i].key);
+        const size_t length = location_key(settings[i].key);
         spad_registry_location location;
         if (length == SPAD__NO_NAME || location_of(&location, settings[i].value)) continue;
         spad__fail(error, SPAD_ERR_ARGUMENT,

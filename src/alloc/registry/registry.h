@@ -93,9 +93,6 @@ size_t spad__registry_intern(registry_group *group, const char *prefix, const ch
  * that are new must be written in their order. */
 void spad__registry_put(registry_slot *slot, size_t place, const registry_buffer *buffer);
 
-/* Length of the buffer name in "{name}_location", or SPAD__NO_NAME for another key. */
-size_t spad__registry_location_key(const char *key);
-
 /* Builds the layout unless it is built. slot->group must not be NULL. */
 spad_status spad__registry_build(const spad_registry *registry, registry_slot *slot,
                                  spad_registry_unit unit, spad_error *error);

@@ -152,21 +152,13 @@ static int64_t lone_param(const spad_kernel *k, spad_amount amount) {
     return info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_PARAM ? info.nodes[0].value : -1;
 }
 
-static bool uses_param(const spad_kernel *k, spad_amounts amounts, int64_t param) {
-    for (size_t i = 0; i < amounts.count; i++) {
-        const spad_expr_info info = spad_kernel_get_expr(k, amounts.items[i].expr);
-        for (size_t n = 0; n < info.node_count; n++) {
-            if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == param) return true;
-        }
-    }
-    return false;
-}
-
 /* Is a parameter part of the problem, and not only of how it is solved? */
 static bool is_extent(const spad_kernel *k, int64_t param) {
     for (size_t i = 0; i < spad_kernel_tensor_count(k); i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(k, i);
-        if (uses_param(k, tensor->blocks, param) || uses_param(k, tensor->dims, param)) return true;
+        if (spad__amounts_use_param(k, tensor->blocks, param) ||
+            spad__amounts_use_param(k, tensor->dims, param))
+            return true;
     }
     return false;
 }

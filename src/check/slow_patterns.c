@@ -21,14 +21,6 @@ enum { EVENTS = 1 << 16, BANKS_MAX = 256, ROW_BYTES = 512 };
 
 /* ---- declarations ------------------------------------------------------------------ */
 
-/* Does an extent of the tensor follow a parameter? Then the slots may be for other values of it. */
-static bool has_param_extent(const spad_kernel *k, const spad_kernel_tensor *row) {
-    for (size_t d = 0; d < row->blocks.count; d++) {
-        if (spad__expr_has(k, row->blocks.items[d].expr, SPAD_EXPR_PARAM, -1)) return true;
-    }
-    return false;
-}
-
 /* The first dimension with more slots than indices; -1: none. */
 static int64_t wasted_dim(const spad_kernel_tensor *row, spad_amounts list) {
     if (list.count == 1 && row->blocks.count != 1) return list.items[0].value > row->tiles ? 0 : -1;
@@ -45,11 +37,12 @@ static spad_status check_ring(spad__run *run, int64_t tensor, spad_amounts list,
     if (dim < 0) return SPAD_OK;
     const bool all = list.count == 1;
     spad_finding finding;
-    spad__finding_init(&finding, SPAD_FINDING_DEEP_RING,
-                       "'%s' has %s slots for %s tiles; the others are never used%s", row->name,
-                       spad__grouped(list.items[dim].value).text,
-                       spad__grouped(all ? row->tiles : row->blocks.items[dim].value).text,
-                       has_param_extent(run->kernel, row) ? " with these parameters" : "");
+    spad__finding_init(
+        &finding, SPAD_FINDING_DEEP_RING,
+        "'%s' has %s slots for %s tiles; the others are never used%s", row->name,
+        spad__grouped(list.items[dim].value).text,
+        spad__grouped(all ? row->tiles : row->blocks.items[dim].value).text,
+        spad__amounts_use_param(run->kernel, row->blocks, -1) ? " with these parameters" : "");
     return spad__add_about(run, &finding, tensor, error);
 }
 

@@ -300,14 +300,6 @@ static void find_home(spad_kernel_tensor *tensor, const spad_kernel_tensor *othe
     }
 }
 
-static bool same_blocks(const spad_kernel_tensor *a, const spad_kernel_tensor *b) {
-    if (a->blocks.count != b->blocks.count) return false;
-    for (size_t i = 0; i < a->blocks.count; i++) {
-        if (a->blocks.items[i].value != b->blocks.items[i].value) return false;
-    }
-    return true;
-}
-
 static spad_status place_alias(spad__kernel_builder *builder, spad_kernel_tensor *tensor,
                                spad_error *error) {
     const spad_kernel *kernel = builder->kernel;
@@ -332,7 +324,7 @@ static spad_status place_alias(spad__kernel_builder *builder, spad_kernel_tensor
             return spad__fail(error, SPAD_ERR_BOUNDS, "'%s' has %s tiles", other->name,
                               spad__grouped(other->tiles).text);
         }
-    } else if (!same_blocks(tensor, other) || tensor->ring.count > 0) {
+    } else if (!spad__amounts_equal(tensor->blocks, other->blocks) || tensor->ring.count > 0) {
         return spad__fail(error, SPAD_ERR_SHAPE,
                           "an alias tile for tile has the block dimensions of '%s' and no ring; "
                           "or name the one tile that holds it: alias of %s[0]",
@@ -376,7 +368,7 @@ static spad_status check_like(spad__kernel_builder *builder, spad_kernel_tensor 
                           "bytes are",
                           other->name);
     }
-    if (!same_blocks(tensor, other) || tensor->ring.count > 0 ||
+    if (!spad__amounts_equal(tensor->blocks, other->blocks) || tensor->ring.count > 0 ||
         tensor->tile_bytes != other->tile_bytes || tensor->tile_lanes != other->tile_lanes ||
         tensor->lane.value != other->lane.value || tensor->align.value != other->align.value) {
         return spad__fail(error, SPAD_ERR_SHAPE,

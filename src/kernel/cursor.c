@@ -321,16 +321,7 @@ static void start_counting(resolver *r) {
  * turn. */
 static bool goes_round(const resolver *r, const spad_statement *s, spad_expr stage) {
     if (s->index_count == 0) return true;
-    const spad_expr_info index = spad_kernel_get_expr(r->kernel, s->index[0]);
-    const spad_expr_info wanted = spad_kernel_get_expr(r->kernel, stage);
-    if (s->index_count > 1 || index.node_count != wanted.node_count) return false;
-    for (size_t i = 0; i < index.node_count; i++) {
-        if (index.nodes[i].op != wanted.nodes[i].op ||
-            index.nodes[i].value != wanted.nodes[i].value) {
-            return false;
-        }
-    }
-    return true;
+    return s->index_count == 1 && spad__expr_equal(r->kernel, s->index[0], stage);
 }
 
 /* The parity of a wait for the next phase: the waits before it, divided by the elements. */

@@ -431,6 +431,31 @@ bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, 
     return false;
 }
 
+bool spad__amounts_use_param(const spad_kernel *kernel, spad_amounts list, int64_t param) {
+    for (size_t i = 0; i < list.count; i++) {
+        if (spad__expr_has(kernel, list.items[i].expr, SPAD_EXPR_PARAM, param)) return true;
+    }
+    return false;
+}
+
+bool spad__expr_equal(const spad_kernel *kernel, spad_expr left, spad_expr right) {
+    const spad_expr_info a = spad_kernel_get_expr(kernel, left);
+    const spad_expr_info b = spad_kernel_get_expr(kernel, right);
+    if (a.node_count != b.node_count) return false;
+    for (size_t i = 0; i < a.node_count; i++) {
+        if (a.nodes[i].op != b.nodes[i].op || a.nodes[i].value != b.nodes[i].value) return false;
+    }
+    return true;
+}
+
+bool spad__amounts_equal(spad_amounts left, spad_amounts right) {
+    if (left.count != right.count) return false;
+    for (size_t i = 0; i < left.count; i++) {
+        if (left.items[i].value != right.items[i].value) return false;
+    }
+    return true;
+}
+
 spad_status spad__expr_variable(spad_expr *out, spad__kernel_builder *builder, int64_t loop,
                                 spad_error *error) {
     *out = 0;

@@ -247,6 +247,12 @@ spad_status spad__expr_variable(spad_expr *out, spad__kernel_builder *builder, i
 
 /* Is there such a node in it? value -1: of any number. */
 bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, int64_t value);
+/* Does an amount of the list depend on the parameter? -1: on any. */
+bool spad__amounts_use_param(const spad_kernel *kernel, spad_amounts list, int64_t param);
+/* Have two expressions the same nodes? */
+bool spad__expr_equal(const spad_kernel *kernel, spad_expr left, spad_expr right);
+/* Have two lists the same values? */
+bool spad__amounts_equal(spad_amounts left, spad_amounts right);
 
 /* Replaces stages and phases by expressions of loops where a cursor moves evenly. At the end. */
 spad_status spad__resolve_cursors(spad__kernel_builder *builder, spad_error *error);

@@ -89,17 +89,10 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
 
 /* ---- parameters -------------------------------------------------------------------- */
 
-static bool has_param(const spad_kernel *k, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_get_expr(k, expr);
-    for (size_t i = 0; i < info.node_count; i++) {
-        if (info.nodes[i].op == SPAD_EXPR_PARAM) return true;
-    }
-    return false;
-}
-
 /* True if its number of iterations depends on a parameter that may change. */
 static bool is_open(const spad_kernel *k, const spad_kernel_loop *loop) {
-    return has_param(k, loop->begin.expr) || has_param(k, loop->end.expr);
+    return spad__expr_has(k, loop->begin.expr, SPAD_EXPR_PARAM, -1) ||
+           spad__expr_has(k, loop->end.expr, SPAD_EXPR_PARAM, -1);
 }
 
 /* May an index take values outside its bounds when parameters change? The rest of a division
@@ -121,7 +114,7 @@ static bool moves(const spad_kernel *k, spad_expr expr) {
 }
 
 bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent) {
-    return has_param(kernel, extent.expr);
+    return spad__expr_has(kernel, extent.expr, SPAD_EXPR_PARAM, -1);
 }
 
 /* ---- how long one touch needs its slot --------------------------------------------- */

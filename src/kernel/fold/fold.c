@@ -31,14 +31,6 @@ static bool can_join(const spad_kernel_tensor *t) {
     return placed && t->flags == 0 && t->bank.value == 0;
 }
 
-static bool equal_amounts(spad_amounts a, spad_amounts b) {
-    if (a.count != b.count) return false;
-    for (size_t i = 0; i < a.count; i++) {
-        if (a.items[i].value != b.items[i].value) return false;
-    }
-    return true;
-}
-
 /* The length of a name without the number at its end: "row" of "row_12" and "row12". */
 static size_t stem_of(const char *name) {
     size_t length = strlen(name);
@@ -59,7 +51,7 @@ static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
     return fold_source_of(f->kernel, a) == fold_source_of(f->kernel, b) && a->space == b->space &&
            f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
            a->lane.value == b->lane.value && a->align.value == b->align.value &&
-           equal_amounts(a->dims, b->dims) && is_named_alike(a, b);
+           spad__amounts_equal(a->dims, b->dims) && is_named_alike(a, b);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {

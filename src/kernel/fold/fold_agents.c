@@ -48,21 +48,13 @@ static bool is_straight_with_agents(const spad_kernel *k) {
     return true;
 }
 
-static bool has_same_numbers(spad_amounts a, spad_amounts b) {
-    if (a.count != b.count) return false;
-    for (size_t i = 0; i < a.count; i++) {
-        if (a.items[i].value != b.items[i].value) return false;
-    }
-    return true;
-}
-
 static bool has_same_tensors(const spad_kernel *a, const spad_kernel *b) {
     if (a->tensors.count != b->tensors.count) return false;
     for (size_t i = 0; i < a->tensors.count; i++) {
         const spad_kernel_tensor *x = &a->tensors.items[i], *y = &b->tensors.items[i];
         if (strcmp(x->name, y->name) != 0 || x->space != y->space || x->mode != y->mode ||
             x->byte.value != y->byte.value || x->flags != y->flags ||
-            !has_same_numbers(x->dims, y->dims) || !has_same_numbers(x->blocks, y->blocks)) {
+            !spad__amounts_equal(x->dims, y->dims) || !spad__amounts_equal(x->blocks, y->blocks)) {
             return false;
         }
     }
@@ -78,7 +70,7 @@ static bool has_same_objects(const spad_kernel *a, const spad_kernel *b) {
         const spad_kernel_sync *x = &a->syncs.items[i], *y = &b->syncs.items[i];
         if (strcmp(x->name, y->name) != 0 || x->kind != y->kind ||
             x->count.value != y->count.value || x->byte.value != y->byte.value ||
-            !has_same_numbers(x->dims, y->dims)) {
+            !spad__amounts_equal(x->dims, y->dims)) {
             return false;
         }
     }

@@ -552,13 +552,8 @@ static Py_ssize_t plan_length(PyObject *self) {
 
 PY_GETTER(plan_capacity, py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED))
 PY_GETTER(plan_lanes, PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan)))
-static PyObject *plan_target(PyObject *self, void *unused) {
-    (void)unused;
-    PyObject *target = ((py_plan *)self)->target;
-    if (target == NULL) Py_RETURN_NONE;
-    Py_INCREF(target);
-    return target;
-}
+PY_GETTER(plan_target,
+          py_keep(((py_plan *)self)->target == NULL ? Py_None : ((py_plan *)self)->target))
 
 static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
     const spad_plan_buffer *b =
@@ -727,12 +722,7 @@ static PyObject *result_fits(PyObject *self, void *unused) {
     return PyBool_FromLong(v == SPAD_PLAN_OPTIMAL || v == SPAD_PLAN_FEASIBLE);
 }
 PY_GETTER(result_height, py_fact(result_in(self)->height, SPAD_UNBOUNDED))
-static PyObject *result_plan(PyObject *self, void *unused) {
-    (void)unused;
-    PyObject *plan = ((py_result *)self)->plan;
-    Py_INCREF(plan);
-    return plan;
-}
+PY_GETTER(result_plan, py_keep(((py_result *)self)->plan))
 
 #define RESULT_NUMBER(field) \
     PY_GETTER(result_##field, PyLong_FromLongLong((long long)result_in(self)->field))

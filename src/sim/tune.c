@@ -583,13 +583,6 @@ static int64_t count_combinations(const spad_tune *tune) {
     return product;
 }
 
-/* The starting point of the round always counts, and comes first. */
-static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *error) {
-    tune->start.values = values;
-    for (size_t i = 0; i < tune->knobs.count; i++) values[i] = tune->knobs.items[i].written;
-    return keep(tune, &tune->start) ? SPAD_OK : spad__fail_host_memory(error);
-}
-
 static spad_status search_points(spad_tune *tune, spad_error *error) {
     const size_t count = tune->knobs.count + 1;
     size_t *at = spad__new_array(&tune->host, count, sizeof *at);
@@ -606,7 +599,11 @@ static spad_status search_points(spad_tune *tune, spad_error *error) {
         status = evaluate_point(tune, values, &deepest, error);
         tune->totals.deepest = deepest.makespan;
     }
-    if (status == SPAD_OK) status = keep_start(tune, values, error);
+    if (status == SPAD_OK) { /* the starting point of the round always counts, and comes first */
+        for (size_t i = 0; i + 1 < count; i++) values[i] = tune->knobs.items[i].written;
+        tune->start.values = values;
+        if (!keep(tune, &tune->start)) status = spad__fail_host_memory(error);
+    }
     if (status == SPAD_OK) {
         status = tune->totals.exhaustive ? evaluate_all(tune, at, values, error)
                                          : descend(tune, at, values, error);

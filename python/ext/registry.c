@@ -421,38 +421,6 @@ static PyObject *component_declared_local(PyObject *self, PyObject *const *args,
     return PyLong_FromLongLong(answer);
 }
 
-static PyObject *component_nonaliased(PyObject *self, PyObject *const *args, Py_ssize_t count,
-                                      PyObject *keywords) {
-    static const char *const names[] = {"names", "bytes", NULL};
-    PyObject *given[2], *keep;
-    spad_registry_unit unit;
-    const char **list;
-    size_t n;
-    int64_t answer;
-    spad_error error;
-    if (!py_take(given, "nonaliased", names, 1, args, count, keywords) ||
-        !read_unit(&unit, given[1]) || !py_names(&list, &n, &keep, given[0]))
-        return NULL;
-    const spad_status status =
-        spad_registry_get_nonaliased(&answer, home(self), number(self), list, n, unit, &error);
-    PyMem_Free((void *)list);
-    Py_XDECREF(keep);
-    return status == SPAD_OK ? PyLong_FromLongLong(answer) : py_raise(&error);
-}
-
-static PyObject *component_relocatable(PyObject *self, void *unused) {
-    (void)unused;
-    const size_t count = spad_registry_list_relocatable(NULL, 0, home(self), number(self));
-    const char **names = PyMem_Calloc(count + 1, sizeof *names);
-    if (names == NULL) return PyErr_NoMemory();
-    spad_registry_list_relocatable(names, count, home(self), number(self));
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < count; i++)
-        if (!py_append(list, py_string(names[i]))) Py_CLEAR(list);
-    PyMem_Free((void *)names);
-    return list;
-}
-
 static PyObject *component_is_laid_out(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                        PyObject *keywords) {
     static const char *const names[] = {"bytes", NULL};
@@ -715,8 +683,6 @@ static PyMethodDef component_methods[] = {
      "alignment($self, region, bytes=False)\n--\n\nThe alignment that a region needs."},
     {"declared_local", PY_FUNC(component_declared_local), PY_FAST,
      "declared_local($self, bytes=False)\n--\n\nWith all descendants; StateError: a circle."},
-    {"nonaliased", PY_FUNC(component_nonaliased), PY_FAST,
-     "nonaliased($self, names, bytes=False)\n--\n\nSum of those that alias nothing."},
     {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST,
      "is_laid_out($self, bytes=False)\n--\n\nIs the layout computed?"},
     {"set_automatic", component_set_automatic, METH_O,
@@ -754,7 +720,6 @@ static PyGetSetDef component_fields[] = {
     {.name = "registry", .get = component_field, .doc = "Where it belongs.", .closure = "r"},
     {.name = "buffers", .get = component_buffers, .doc = "Its buffers, a dict each."},
     {.name = "children", .get = component_children, .doc = "Components that it contains, by name."},
-    {.name = "relocatable", .get = component_relocatable, .doc = "Not a child's totals."},
     {.name = NULL}};
 
 PY_TYPE_MADE(component, "Component", "A component of a Registry; see Registry.add.",

@@ -458,8 +458,6 @@ TABLE = {
     "spad_registry_get_alignment": "Component.alignment",
     "spad_registry_is_laid_out": "Component.is_laid_out",
     "spad_registry_get_revision": "Component.revision",
-    "spad_registry_list_relocatable": "Component.relocatable",
-    "spad_registry_get_nonaliased": "Component.nonaliased",
     "spad_registry_get_declared_local": "Component.declared_local",
     "spad_registry_get_allocator": "Component.allocator",
     "spad_registry_get_child_allocators": "Component.child_allocators",

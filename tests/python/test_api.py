@@ -341,8 +341,7 @@ def test_registry():
     assert step.size("shared") == 34 and step.size("shared", bytes=True) == 96 + 80
     assert step.alignment("shared", bytes=True) == 8 and step.slice("k")["consumed"] == 8
     assert step.children == {"newton": solver} and registry.components == [step, solver]
-    assert step.relocatable == ["k", "scratch", "kept"] and step.find("kept")["persistent"]
-    assert step.nonaliased(["k", "scratch"]) == 24 and step.declared_local() == 3
+    assert step.find("kept")["persistent"] and step.declared_local() == 3
     assert step.update("k", size=30) == (True, True) and step.update("none", size=3) == (False, False)
     assert step.settings({"k_location": "local", "other_location": "shared"}) == ["k_location"]
     assert step.find("k")["location"] == "local" and hash(step) != hash(solver)

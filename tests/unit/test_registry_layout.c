@@ -283,15 +283,6 @@ static void sizes_beyond_64_bits_are_errors(void **state) {
           spad_registry_get_size(&size, f->registry, f->a, SPAD_REGISTRY_REGION_SHARED,
                                  SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
           SPAD_ERR_OVERFLOW, "buffer 'y' of 1 elements ends beyond what 64 bits hold, in elements");
-    const char *const names[] = {"x", "y"};
-    fails(f,
-          spad_registry_get_nonaliased(&size, f->registry, f->a, names, 2,
-                                       SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
-          SPAD_ERR_OVERFLOW, "the sizes of the named buffers add up to more than 64 bits hold");
-    fails(f,
-          spad_registry_get_nonaliased(&size, f->registry, f->a, names, 2, (spad_registry_unit)9,
-                                       &f->error),
-          SPAD_ERR_ARGUMENT, "number 9 is not a unit");
     spad_component none;
     fails(f, spad_registry_add(&none, f->registry, NULL, SPAD_FLOAT32, &f->error), SPAD_ERR_NAME,
           "a component needs a name");

@@ -124,37 +124,6 @@ static void clearing_cascades_or_not(void **state) {
     assert_string_equal(spad_registry_get_component_name(f->registry, f->a), "alpha");
 }
 
-static void relocatable_buffers_are_not_totals(void **state) {
-    fixture *f = *state;
-    const char *names[4];
-    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 0);
-    add(f, f->a, "x", 2, SH, NULL);
-    assert_ok(spad_registry_register_child(NULL, f->registry, f->a, f->b, "k", NULL), &f->error);
-    add(f, f->a, "y", 3, LO, NULL);
-    add(f, f->a, "z", 1, LO, "x");
-    assert_int_equal(spad_registry_list_relocatable(names, 1, f->registry, f->a), 3);
-    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 3);
-    assert_string_equal(names[0], "x");
-    assert_string_equal(names[1], "y");
-    assert_string_equal(names[2], "z");
-    add(f, f->a, "k_shared", 9, SH, NULL); /* still the name of a child's totals */
-    assert_int_equal(spad_registry_list_relocatable(names, 4, f->registry, f->a), 3);
-    int64_t total;
-    const char *const asked[] = {"x", "y", "z", "unknown", "k_shared"};
-    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->a, asked, 5,
-                                           SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
-              &f->error);
-    assert_int_equal(total, 14);
-    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->a, asked, 5,
-                                           SPAD_REGISTRY_UNIT_BYTE, &f->error),
-              &f->error);
-    assert_int_equal(total, 56);
-    assert_ok(spad_registry_get_nonaliased(&total, f->registry, f->b, asked, 5,
-                                           SPAD_REGISTRY_UNIT_ELEMENT, &f->error),
-              &f->error);
-    assert_int_equal(total, 0);
-}
-
 static int64_t declared(fixture *f, spad_component c, spad_registry_unit unit) {
     int64_t out;
     assert_ok(spad_registry_get_declared_local(&out, f->registry, c, unit, &f->error), &f->error);
@@ -376,7 +345,6 @@ int main(void) {
         TEST(a_name_again_replaces_the_recorded_child),
         TEST(errors_of_a_child_reach_its_parent),
         TEST(clearing_cascades_or_not),
-        TEST(relocatable_buffers_are_not_totals),
         TEST(declared_local_counts_descendants),
         TEST(a_circle_of_children_is_an_error),
         TEST(sizes_in_a_circle_are_those_registered),

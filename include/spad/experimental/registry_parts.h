@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * registry_parts: the rest of spad/registry.h: parts of a registry one by one, and what
- * clears them. spad.cubie in Python is made of these.
+ * clears them.
  */
 #ifndef SPAD_REGISTRY_PARTS_H
 #define SPAD_REGISTRY_PARTS_H
@@ -77,19 +77,6 @@ SPAD_API spad_status spad_registry_get_alignment(int64_t *out, spad_registry *re
 /** Is the layout built? */
 SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
                                         spad_registry_unit unit);
-
-/** The buffers that are not a child's totals, in the order of registration: fills
- *  names[0 .. min(returned, capacity)), borrowed, and returns how many there are. */
-SPAD_API size_t spad_registry_list_relocatable(const char **names, size_t capacity,
-                                               const spad_registry *registry,
-                                               spad_component component);
-
-/** Sum of the declared sizes of those of the named buffers that alias nothing;
- *  unknown names and components count 0. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (unit). */
-SPAD_API spad_status spad_registry_get_nonaliased(int64_t *out, const spad_registry *registry,
-                                                  spad_component component,
-                                                  const char *const *names, size_t count,
-                                                  spad_registry_unit unit, spad_error *error);
 
 /**
  * Writes the byte layout of one component as a scope with one tensor per

@@ -20,6 +20,8 @@ typedef struct comparison {
     spad__challenge list;
     spad__challenge one;                   /* of the shapes */
     bool compared[SPAD__CHALLENGE_SHAPES]; /* which of them */
+    spad__challenge_shape least;
+    spad__challenge_shape most;
     spad__agreement *out;
 } comparison;
 
@@ -48,13 +50,23 @@ static spad_status run_one(comparison *c, const spad_kernel *kernel, spad__chall
     return status;
 }
 
+static void note_values(comparison *c) {
+    for (size_t i = 0; i < c->list.param_count; i++) {
+        const int64_t value = c->one.shapes[0].values[i];
+        const bool first = c->out->shapes == 0;
+        c->least.values[i] = first ? value : spad__min(c->least.values[i], value);
+        c->most.values[i] = first ? value : spad__max(c->most.values[i], value);
+    }
+    c->out->shapes++;
+}
+
 static spad_status compare_shape(comparison *c, bool *compared, spad_error *error) {
     spad__challenged changed;
     spad__challenged from;
     spad_status status = run_one(c, c->changed, &changed, error);
     *compared = status == SPAD_OK && changed.skipped == 0;
     if (status != SPAD_OK || changed.right > 0) {
-        if (status == SPAD_OK) c->out->shapes++;
+        if (status == SPAD_OK) note_values(c);
         return status;
     }
     if (!changed.failed) return SPAD_OK;
@@ -121,6 +133,10 @@ spad_status spad__compare_shapes(spad__agreement *out, const spad_kernel *from,
     out->covers = covers_all(c);
     if (status == SPAD_OK && limit->status == SPAD_ERR_CANCELLED) {
         status = spad__limit_fail(limit, (int64_t)out->shapes, "other shapes", error);
+    }
+    if (status == SPAD_OK && out->shapes > 0) {
+        spad__challenge_text(&c->list, changed, &c->least, out->least, sizeof out->least);
+        spad__challenge_text(&c->list, changed, &c->most, out->most, sizeof out->most);
     }
     spad__free(host, c, sizeof *c);
     return status;

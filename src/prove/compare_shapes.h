@@ -21,6 +21,8 @@ typedef struct spad__agreement {
     bool agrees;
     bool covers;   /* each value of each parameter was in a shape that was compared */
     size_t shapes; /* other shapes at which the changed kernel is right */
+    char least[SPAD__AGREE_SHAPE_TEXT]; /* the least and the largest values among them: "N = 0" */
+    char most[SPAD__AGREE_SHAPE_TEXT];
     char at[SPAD__AGREE_SHAPE_TEXT]; /* the shape that the change breaks: "N = 43" */
     spad_finding_code wrong;         /* and the first error there */
 } spad__agreement;

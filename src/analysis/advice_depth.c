@@ -15,10 +15,11 @@
 #include "analysis/advice.h"
 #include "base/assert.h"
 #include "base/checked.h"
+#include "sim/same_work.h"
 #include "spad/experimental/kernel_rows.h"
 #include "spad/experimental/walk.h"
 
-enum { WORK_EVENTS = 1000000, SLOTS_LESS = 16 };
+enum { SLOTS_LESS = 16 };
 
 /* Least gain of a deeper ring: one part of so many. */
 enum { GAIN_PART = 100 };
@@ -98,60 +99,13 @@ static bool list_depths(const spad_host *host, const spad_kernel *k, ring_depths
 
 /* ---- what is computed -------------------------------------------------------------- */
 
-static uint64_t mix_word(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
-
-static uint64_t mix_name(uint64_t hash, const char *name) {
-    for (; *name != '\0'; name++) hash = mix_word(hash, (unsigned char)*name);
-    return mix_word(hash, 0);
-}
-
-/* An operation and what it does to memory off the chip. */
-static uint64_t hash_operation(const spad_kernel *k, const spad_walk_event *event) {
-    uint64_t hash = mix_name(1, k->statements.items[event->statement].name);
-    for (size_t i = 0; i < event->access_count; i++) {
-        const spad_walk_access *access = &event->accesses[i];
-        const spad_kernel_tensor *t = &k->tensors.items[access->tensor];
-        hash = mix_word(mix_name(hash, t->name), access->kind);
-        if (!k->target->spaces[t->space].off_chip) continue;
-        hash = mix_word(hash, (uint64_t)access->tile);
-        hash = mix_word(mix_word(hash, (uint64_t)access->rect.byte), (uint64_t)access->rect.bytes);
-        hash = mix_word(mix_word(hash, (uint64_t)access->runs), (uint64_t)access->stride);
-    }
-    return hash;
-}
-
-/* *known: the run was not too long, and had no fault. */
-static spad_status hash_work(const spad_kernel *k, const spad_host *host, uint64_t *sum,
-                             bool *known, spad_error *error) {
-    const spad_walk_options options = {.agent = SPAD_WALK_ALL, .host = host};
-    spad_walk *walk;
-    *sum = 0;
-    *known = false;
-    spad_status status = spad_walk_create(&walk, k, &options, error);
-    if (status != SPAD_OK) return status;
-    for (int64_t i = 0; i < WORK_EVENTS; i++) {
-        const spad_walk_event *event;
-        status = spad_walk_next(&event, walk, NULL);
-        if (status != SPAD_OK) break;
-        if (event->kind == SPAD_WALK_OPERATION) *sum += hash_operation(k, event);
-        *known = event->kind == SPAD_WALK_END;
-        if (*known) break;
-    }
-    spad_walk_destroy(walk);
-    return spad__attempted(status, error);
-}
-
 static spad_status is_same_work(const spad_advice *a, const spad_kernel *changed, bool *same,
                                 spad_error *error) {
-    uint64_t sums[2];
-    bool known[2] = {false, false};
+    spad__kernel_work before, after;
     *same = false;
-    spad_status status = hash_work(spad__advice_kernel(a), &a->host, &sums[0], &known[0], error);
-    if (status == SPAD_OK) status = hash_work(changed, &a->host, &sums[1], &known[1], error);
-    if (status == SPAD_OK) *same = known[0] && known[1] && sums[0] == sums[1];
+    spad_status status = spad__find_work(spad__advice_kernel(a), &a->host, &before, error);
+    if (status == SPAD_OK) status = spad__find_work(changed, &a->host, &after, error);
+    if (status == SPAD_OK) *same = before.known && after.known && before.sum == after.sum;
     return status;
 }
 

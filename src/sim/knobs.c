@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 #include "prove/compare_shapes.h"
 #include "sim/tune.h"
 #include "spad/check.h"
-#include "spad/experimental/kernel_rows.h"
 
 /* What the checker cannot decide within that many events counts as right. Proofs for all trip
  * counts are cheap without synchronisation, unless rings are deep: their loops repeat late, so one
@@ -178,19 +178,13 @@ static bool is_ring(const spad_tune *tune, size_t number) {
 
 /* ---- parameters -------------------------------------------------------------------- */
 
-static bool expr_uses(const spad_kernel *kernel, spad_expr expr, size_t param) {
-    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
-    for (size_t i = 0; i < info.node_count; i++) {
-        if (info.nodes[i].op == SPAD_EXPR_PARAM && info.nodes[i].value == (int64_t)param) {
-            return true;
-        }
-    }
-    return false;
+static bool uses_param(const spad_kernel *kernel, spad_expr expr, size_t param) {
+    return spad__expr_has(kernel, expr, SPAD_EXPR_PARAM, (int64_t)param);
 }
 
 /* Is the expression that parameter, and nothing else? */
 static bool is_param(const spad_kernel *kernel, spad_expr expr, size_t param) {
-    return spad_kernel_get_expr(kernel, expr).node_count == 1 && expr_uses(kernel, expr, param);
+    return spad_kernel_get_expr(kernel, expr).node_count == 1 && uses_param(kernel, expr, param);
 }
 
 /* `[S] ... ring S`: the tiles are the slots themselves, and there are as many as the depth says. */
@@ -206,14 +200,10 @@ static bool is_depth(const spad_kernel *kernel, size_t param) {
     bool in_ring = false;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        for (size_t k = 0; k < t->ring.count; k++) {
-            in_ring |= expr_uses(kernel, t->ring.items[k].expr, param);
-        }
-        for (size_t k = 0; k < t->dims.count; k++) {
-            if (expr_uses(kernel, t->dims.items[k].expr, param)) return false;
-        }
+        in_ring |= spad__amounts_use_param(kernel, t->ring, (int64_t)param);
+        if (spad__amounts_use_param(kernel, t->dims, (int64_t)param)) return false;
         for (size_t k = 0; k < t->blocks.count; k++) {
-            if (expr_uses(kernel, t->blocks.items[k].expr, param) &&
+            if (uses_param(kernel, t->blocks.items[k].expr, param) &&
                 !is_slot_count(kernel, t, k, param)) {
                 return false;
             }
@@ -239,7 +229,7 @@ static bool are_deepest(const spad_tune *tune, const spad_kernel *kernel, size_t
         bool slots = false;
         for (size_t k = 0; k < t->ring.count; k++) {
             const spad_kernel_tensor *written = spad_kernel_get_tensor(tune->base, i);
-            depends |= expr_uses(tune->base, written->ring.items[k].expr, param);
+            depends |= uses_param(tune->base, written->ring.items[k].expr, param);
             slots |= is_slot_count(tune->base, written, k, param);
         }
         if (depends && !is_deepest(kernel, t, slots)) return false;
@@ -251,8 +241,21 @@ static bool are_deepest(const spad_tune *tune, const spad_kernel *kernel, size_t
 typedef struct range {
     int64_t step; /* values are multiples of it */
     int64_t most;
-    int64_t param; /* -1: a ring */
+    int64_t param;          /* -1: a ring */
+    spad__kernel_work work; /* of the kernel, where it is a parameter */
 } range;
+
+/* Does a kernel with another value of a parameter compute the same? Of a run that is too long this
+ * is taken for granted. */
+static spad_status keeps_work(const spad_tune *tune, const range *r, const spad_kernel *kernel,
+                              bool *kept, spad_error *error) {
+    spad__kernel_work work;
+    *kept = true;
+    if (!r->work.known) return SPAD_OK;
+    const spad_status status = spad__find_work(kernel, &tune->host, &work, error);
+    *kept = status == SPAD_OK && work.known && work.sum == r->work.sum;
+    return status;
+}
 
 /* Is the kernel right with that value of the last knob, and all others as written? A shape
  * that does not exist is not. *deepest: larger values are of no use. */
@@ -268,7 +271,9 @@ static spad_status is_value_right(spad_tune *tune, const range *r, int64_t value
     spad__free(&tune->host, values, tune->knobs.count * sizeof *values);
     if (status != SPAD_OK) return spad__attempted(status, error);
     if (r->param >= 0) *deepest = are_deepest(tune, kernel, (size_t)r->param);
-    status = spad__tune_is_right(tune, kernel, value / r->step > SPAD_TUNE_DEPTH, right, error);
+    status = keeps_work(tune, r, kernel, right, error);
+    if (*right)
+        status = spad__tune_is_right(tune, kernel, value / r->step > SPAD_TUNE_DEPTH, right, error);
     spad_kernel_destroy(kernel);
     return status;
 }
@@ -356,16 +361,18 @@ static spad_status find_rings(spad_tune *tune, spad_error *error) {
 }
 
 static spad_status find_knob_depths(spad_tune *tune, spad_error *error) {
-    for (size_t i = 0; i < spad_kernel_param_count(tune->base); i++) {
+    spad__kernel_work work;
+    spad_status status = spad__find_work(tune->base, &tune->host, &work, error);
+    for (size_t i = 0; i < spad_kernel_param_count(tune->base) && status == SPAD_OK; i++) {
         if (!is_depth(tune->base, i)) continue;
         const spad_kernel_param *param = spad_kernel_get_param(tune->base, i);
         const spad_tune_knob knob = {
             .kind = SPAD_KNOB_PARAM, .name = param->name, .tensor = -1, .written = param->value};
-        const range r = {.step = 1, .most = tune->options.depth_most, .param = (int64_t)i};
-        const spad_status status = add_knob(tune, &knob, &r, error);
-        if (status != SPAD_OK) return status;
+        const range r = {
+            .step = 1, .most = tune->options.depth_most, .param = (int64_t)i, .work = work};
+        status = add_knob(tune, &knob, &r, error);
     }
-    return SPAD_OK;
+    return status;
 }
 
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tuner from the inside. tune.c searches; knobs.c finds what can be chosen;
- * tune_progress.c reports how far it has come; tune_report.c shows the result.
+ * The tuner from the inside. tune.c searches; knobs.c finds what can be chosen; same_work.c sees
+ * that it changes nothing else; tune_progress.c reports how far it has come; tune_report.c shows
+ * the result.
  */
 #ifndef SPAD_SIM_TUNE_H
 #define SPAD_SIM_TUNE_H
 
 #include "base/memory.h"
+#include "sim/same_work.h"
 #include "sim/sim.h"
 #include "spad/experimental/tune.h"
 #include "spad/layout.h"

@@ -57,6 +57,31 @@ static void tensors_are_hoisted(void **state) {
     }
 }
 
+/* A parameter that says how much is computed is no depth, even if only slots depend on it. */
+static void less_work_is_no_depth(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on sm_90\nparam W = 3\ntensor out : global u8 [8] (64) output\n"
+        "tensor x : shared u8 [W] (64) ring W\n"
+        "agent a { for i in 0..W {\nsimt w writes x[i] cost 5 ns\n"
+        "simt r reads x[i] writes out[i] cost 5 ns\n} }\n",
+        "kernel k on sm_90\nparam W = 3\ntensor in : global u8 [9] (64) input\n"
+        "tensor out : global u8 [8] (64) output\ntensor x : shared u8 [8] (64) ring W\n"
+        "agent a { for i in 0..2 {\nsimt l reads in[i + W] writes x[i] cost 5 ns\n"
+        "simt r reads x[i] writes out[i] cost 5 ns\n} }\n"};
+    for (size_t i = 0; i < 2; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
+        spad_tune *tune;
+        spad_error error;
+        assert_ok(spad_tune_create(&tune, kernel, NULL, &error), &error);
+        assert_int_equal(spad_tune_knob_count(tune), 1);
+        assert_int_equal(spad_tune_get_knob(tune, 0)->value_count, 1);
+        assert_int_equal(spad_tune_get_knob(tune, 0)->values[0], 3);
+        spad_tune_destroy(tune);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 static spad_status hoist_scenario(const spad_host *host, void *context) {
     spad_kernel *kernel;
     const spad_status status = spad_kernel_hoist(&kernel, context, 0, 2, host, NULL);
@@ -433,6 +458,7 @@ static void assumed_costs_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_hoisted),
+        cmocka_unit_test(less_work_is_no_depth),
         cmocka_unit_test(not_everything_can_be_hoisted),
         cmocka_unit_test(every_allocation_of_the_tuner_may_fail),
         cmocka_unit_test(rings_that_would_be_wrong_are_not_chosen),

@@ -321,7 +321,8 @@ PY_TYPE_MADE(analysis, "Analysis", "Everything about a kernel.", {Py_tp_methods,
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,
      "analyse($module, kernel, skip=(), layout=None, check=None, sim=None, timeout=None, "
-     "advice=True, one_shape=False, finding_limit=0, event_limit=0, vary=())\n--\n\nLayout, "
+     "advice=True, one_shape=False, finding_limit=0, event_limit=0, vary=(), "
+     "compiler_faults=None, rules=None, baseline=None)\n--\n\nLayout, "
      "check, simulation and what would make it fit."},
     {NULL, NULL, 0, NULL}};
 

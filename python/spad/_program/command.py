@@ -126,7 +126,10 @@ def checked(options, made):
 
 
 def shown(command, kernel):
-    """(text, exit status) of what all kernels can be asked: text and sim."""
+    """(text, exit status) of what all kernels can be asked: check, text and sim."""
+    if command == "check":
+        check = kernel.check()
+        return check.text(), 0 if check else 1
     if command == "text":
         return kernel.text(), 0
     sim = kernel.sim()

@@ -150,13 +150,13 @@ static PyObject *kernel_ttgir_tiles(PyObject *type, PyObject *const *args, Py_ss
 }
 
 /* Of a kernel that was just made, and that no other thread has. */
-static PyObject *kernel_set_code(PyObject *self, PyObject *args) {
-    Py_ssize_t source;
-    const char *code;
+static PyObject *kernel_set_program(PyObject *self, PyObject *args) {
+    const char *file, *text;
+    Py_ssize_t length;
     spad_error error;
-    if (!PyArg_ParseTuple(args, "ns:_set_code", &source, &code)) return NULL;
+    if (!PyArg_ParseTuple(args, "ss#:_set_program", &file, &text, &length)) return NULL;
     spad_kernel *kernel = ((py_kernel *)self)->kernel;
-    if (spad_kernel_set_code(kernel, (size_t)source, code, &error) != SPAD_OK)
+    if (spad_kernel_set_program(kernel, file, text, (size_t)length, &error) != SPAD_OK)
         return py_raise(&error);
     Py_RETURN_NONE;
 }
@@ -376,8 +376,8 @@ static PyMethodDef kernel_methods[] = {
     {"ttgir_tiles", PY_FUNC(kernel_ttgir_tiles), PY_FAST | METH_CLASS,
      "ttgir_tiles($type, text, blocks, defines=None)\n--\n\nWhich of the first blocks of a grid "
      "load the same tiles through an argument, a dict each."},
-    {"_set_code", kernel_set_code, METH_VARARGS,
-     "_set_code($self, source, text, /)\n--\n\nThe text of a line of the program."},
+    {"_set_program", kernel_set_program, METH_VARARGS,
+     "_set_program($self, file, text, /)\n--\n\nThe text of a file of the program."},
     {"ttgir_source", kernel_ttgir_source, METH_VARARGS | METH_CLASS,
      "ttgir_source($type, text, line, /)\n--\n\n(file, line) of the program that an operation in a "
      "line of TTGIR comes from, or None."},

@@ -21,6 +21,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from . import _spad, core
+from ._program import lines
 from .kernel import Kernel
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ def load(source: Any, kernel: str | None = None, *, grid: int | Sequence[int] | 
     words = [f"arg{position}={word}" for position, word in enumerate(expanded)]
     made, run = _spad.Kernel.read_ptx(module.content, module.name, kernel or module.kernel, grid, block, cluster, cta,
                                       smem, words, way, target, arch, module.launch, module.launch_name)
+    lines.read(made, module.name)
     loaded = CudaKernel._of(made)
     loaded.run = run
     return loaded

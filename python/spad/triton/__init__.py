@@ -13,7 +13,6 @@ the first needs Triton, and nothing needs a GPU. docs/triton.md has versions and
 from __future__ import annotations
 
 import importlib
-import linecache
 import math
 import os
 import re
@@ -22,6 +21,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from .. import _spad
+from .._program import lines
 from .._program.command import beside, timed
 from .. import core
 from ..kernel import Kernel
@@ -244,9 +244,6 @@ def _named(text, compiler):
     return text.replace("module attributes {", f'module attributes {{spad.compiler = "{compiler}", ', 1)
 
 
-LINE_MOST = 159  # characters of a line of the program, as `spad check` shows it
-
-
 class TritonKernel(Kernel):
     """A Kernel with what Triton decided: ttgir, info, registers of a thread where it was compiled here (else
     None), and bytes as {"triton": ..., "spad": ...}. options: stages, warps, target and constants that it was compiled with,
@@ -270,10 +267,7 @@ class TritonKernel(Kernel):
             if source is not None:  # the text is one that the user may never have seen
                 error.args = (f"{error.args[0]} (at {os.path.basename(source[0])}:{source[1]})",)
             raise
-        for number, line in enumerate(made.sources):
-            code = linecache.getline(os.path.join(os.path.dirname(file), line["file"]), line["line"]).rstrip()
-            if code and not line.get("code"):
-                made._set_code(number, code[:LINE_MOST])
+        lines.read(made, file)
         kernel = cls._of(made)
         kernel.ttgir, kernel.info, kernel.unplaced = text, info, None
         kernel.sizes, kernel.registers, kernel.options = dict(sizes or {}), None, {}

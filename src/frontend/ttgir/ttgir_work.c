@@ -3,11 +3,14 @@
  * The work of threads on values in registers: element-wise operations, reductions and scans. It
  * becomes operations without accesses, which only take time.
  *
- * Work is counted in instructions of a lane, by the pipe that runs them. The counts are those of
- * the machine code that the operations become (nvdisasm, CUDA 13): exact for additions, products
- * and exp2, estimates for divisions and other functions. Integer operations on tensors count if
- * they follow from loaded values: all others compute addresses and masks, which the time of the
- * copies includes. A value that several threads have is computed by each of them.
+ * Values are tensors of floating-point numbers, and integers that follow from loaded values. All
+ * other integer operations compute addresses and masks, which the time of copies includes; taint
+ * goes forward through the text once, so an integer that a loop carries is an address. Operations
+ * that only move or rename values are no work.
+ *
+ * Work is counted in instructions of a lane, by the pipe that runs them: exact for additions,
+ * products and exp2, estimates for divisions and other functions. A value that several threads have
+ * is computed by each of them.
  */
 #include <string.h>
 
@@ -56,6 +59,95 @@ static bool is_reduction(const spad__mlir *m, const spad__mlir_op *op) {
 
 bool spad__ttgir_has_known_work(const spad__mlir *m, const spad__mlir_op *op) {
     return find_element_work(m, op) != NULL || is_reduction(m, op);
+}
+
+/* ---- what computes values -------------------------------------------------------------- */
+
+static bool has_prefix(const spad__mlir *m, uint32_t token, const char *prefix) {
+    const size_t length = strlen(prefix);
+    const bool quoted = m->tokens.items[token].kind == SPAD__MLIR_STRING;
+    return m->tokens.items[token].length >= length + quoted &&
+           memcmp(spad__mlir_text(m, token) + quoted, prefix, length) == 0;
+}
+
+static bool has_name_among(const spad__mlir *m, const spad__mlir_op *op, const char *const *names,
+                           size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (spad__mlir_named(m, op, names[i])) return true;
+    }
+    return false;
+}
+
+#define HAS_NAME_AMONG(m, op, names) has_name_among(m, op, names, sizeof(names) / sizeof *(names))
+
+/* Does an operation compute elements, if its tensors have values? */
+static bool computes(const spad__mlir *m, const spad__mlir_op *op) {
+    static const char *const none[] = {"arith.constant", "arith.bitcast"};
+    static const char *const others[] = {"tt.reduce",
+                                         "tt.scan",
+                                         "tt.fp_to_fp",
+                                         "tt.clampf",
+                                         "tt.precise_sqrt",
+                                         "tt.precise_divf",
+                                         "tt.mulhiui",
+                                         "tt.extern_elementwise",
+                                         "tt.elementwise_inline_asm",
+                                         "tt.map_elementwise",
+                                         "ttg.fp4_to_fp"};
+    if (has_prefix(m, op->name, "math.")) return true;
+    if (has_prefix(m, op->name, "arith.")) return !HAS_NAME_AMONG(m, op, none);
+    return HAS_NAME_AMONG(m, op, others);
+}
+
+static bool loads_value(const spad__mlir *m, const spad__mlir_op *op) {
+    static const char *const names[] = {
+        "tt.load",          "tt.descriptor_load", "tt.descriptor_gather", "ttg.local_load",
+        "ttg.local_gather", "ttng.tmem_load",     "tt.atomic_rmw",        "tt.atomic_cas"};
+    return HAS_NAME_AMONG(m, op, names);
+}
+
+/* Is there "tensor<64x64xf32" or "tensor<64xbf16" among its types? *any: a tensor of any kind. */
+static bool has_floats(const spad__mlir *m, const spad__mlir_op *op, bool *any) {
+    bool floats = false;
+    *any = false;
+    for (uint32_t at = op->name + 1; at + 2 < op->end; at = spad__mlir_after(m, op, at)) {
+        if (!spad__mlir_is(m, at, "tensor") || !spad__mlir_is_mark(m, at + 1, '<')) continue;
+        const spad__mlir_token *shape = &m->tokens.items[at + 2];
+        const char *text = spad__mlir_text(m, at + 2), *end = text + shape->length;
+        *any = true;
+        while (end > text && end[-1] != 'x') end--;
+        const size_t left = shape->length - (size_t)(end - text);
+        floats = floats || (left > 0 && (end[0] == 'f' || end[0] == 'b'));
+    }
+    return floats;
+}
+
+static bool follows_from_loads(const spad__ttgir *t, const spad__mlir_op *op) {
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (t->uses.loaded.items[t->m->operands.items[op->first_operand + i].value]) return true;
+    }
+    return loads_value(t->m, op);
+}
+
+bool spad__ttgir_find_loaded(spad__ttgir *t) {
+    const size_t count = t->m->values.count;
+    if (!spad__array_reserve(t->g->host, &t->uses.loaded, count)) return false;
+    for (size_t i = 0; i < count; i++) t->uses.loaded.items[i] = false;
+    for (size_t i = 0; i < t->m->ops.count; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        if (op->first_region >= 0 && !computes(t->m, op)) continue; /* scf.if, tt.func */
+        const bool loaded = follows_from_loads(t, op);
+        for (int32_t r = 0; r < op->result_count; r++)
+            t->uses.loaded.items[op->first_result + r] = loaded;
+    }
+    t->uses.loaded.count = count;
+    return true;
+}
+
+bool spad__ttgir_computes_values(const spad__ttgir *t, const spad__mlir_op *op) {
+    bool any;
+    if (!computes(t->m, op)) return false;
+    return has_floats(t->m, op, &any) || (any && follows_from_loads(t, op));
 }
 
 /* ---- elements ------------------------------------------------------------------------- */

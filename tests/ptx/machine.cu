@@ -713,9 +713,10 @@ KERNEL(warp) {
             s += o;
     }
     O(21) = s;
-    u32 q;
-    asm volatile("{.reg .pred p; elect.sync _|p, 0xff0; selp.u32 %0,1,0,p;}" : "=r"(q));
-    O(22) = (l >= 4 && l < 12) ? q : 0;
+    u32 q = 0;
+    if (l >= 4 && l < 12)
+        asm volatile("{.reg .pred p; elect.sync _|p, 0xff0; selp.u32 %0,1,0,p;}" : "=r"(q));
+    O(22) = q;
     u64 w = __shfl_xor_sync(ALL, V(T, 2), 5);
     O(23) = w;
     int pr;

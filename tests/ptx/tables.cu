@@ -13,11 +13,11 @@ __device__ Node second = {&first, 8};
 __device__ const char *names[2] = {"ab", "c"};
 
 extern "C" __global__ void __launch_bounds__(256, 2) tables(float *out, int n) {
-    __shared__ float rows[4][33];
+    __shared__ float rows[8][33];
     int history[8];
     for (int i = 0; i < 8; i++) history[(i * n) & 7] = counters[i] + small[i % 3];
-    rows[threadIdx.x & 3][threadIdx.x >> 3] = weights[n & 1][threadIdx.x % 3] + (float)halves[n & 1];
+    rows[threadIdx.x & 7][threadIdx.x >> 3] = weights[n & 1][threadIdx.x % 3] + (float)halves[n & 1];
     __syncthreads();
     for (const Node *node = &second; node != nullptr; node = node->next) n += node->value;
-    out[threadIdx.x] = rows[n & 3][threadIdx.x & 31] + (float)history[n & 7] + (float)names[n & 1][0];
+    out[threadIdx.x] = rows[n & 7][threadIdx.x & 31] + (float)history[n & 7] + (float)names[n & 1][0];
 }

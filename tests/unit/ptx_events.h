@@ -110,29 +110,14 @@ static spad_status ptx_add_event(void *context, const spad__ptx_event *e, spad_e
 }
 
 static void ptx_put_remarks(ptx_run *run, const spad__ptx_result *result) {
-    static const char *const names[] = {"out-of-shared",
-                                        "out-of-global",
-                                        "out-of-local",
-                                        "misaligned",
-                                        "bad-barrier",
-                                        "bad-descriptor",
-                                        "diverged",
-                                        "bad-transaction",
-                                        "in-flight",
-                                        "no-wgmma-fence",
-                                        "lanes",
-                                        "lanes-release",
-                                        "trapped",
-                                        "endless",
-                                        "branch-on-data",
-                                        "peek",
-                                        "unknown-address",
-                                        "unknown-operand",
-                                        "left-out",
-                                        "approximated",
-                                        "lanes-in-step",
-                                        "release-in-step",
-                                        "spin"};
+    static const char *const names[] = {"out-of-shared",   "out-of-global",  "out-of-local",
+                                        "misaligned",      "bad-barrier",    "bad-descriptor",
+                                        "diverged",        "bad-mask",       "bad-transaction",
+                                        "in-flight",       "no-wgmma-fence", "lanes",
+                                        "lanes-release",   "trapped",        "endless",
+                                        "branch-on-data",  "peek",           "unknown-address",
+                                        "unknown-operand", "left-out",       "approximated",
+                                        "release-in-step", "lanes-collide",  "spin"};
     for (size_t n = 0; n < result->remarks.count; n++) {
         const spad__ptx_remark *r = &result->remarks.items[n];
         test_text_put(&run->text, "! %s: %s\n", names[r->kind], r->text);

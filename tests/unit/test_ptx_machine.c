@@ -393,6 +393,42 @@ static void wrong_addresses_are_remarks(void **state) {
                "variable\n");
 }
 
+/* 32 lanes in a body with one shared word and their number in %r1: the remarks. */
+static void expect_remarks(const char *body, const char *remarks) {
+    char text[2000];
+    snprintf(text, sizeof text, "%s%s%s",
+             PTX_HEAD ".reg .b32 %r<6>;\n.reg .pred %p<3>;\n.shared .align 4 .b32 s[40];\n"
+                      "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n",
+             body, "ret;\n}\n");
+    ptx_expect((ptx_run){.threads = 32, .only = "!"}, text, remarks);
+}
+
+static void masks_have_the_lanes_that_are_here(void **state) {
+    (void)state;
+    expect_remarks("elect.sync _|%p2, 0xff0;\n", "! bad-mask: lane 0, mask 0xff0\n");
+    expect_remarks("bar.warp.sync 0xf;\n", "! bad-mask: lane 4, mask 0xf\n");
+    expect_remarks("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0x7fffffff;\n",
+                   "! bad-mask: lane 31, mask 0x7fffffff\n");
+    expect_remarks("@%p1 elect.sync _|%p2, 0xf;\n@%p1 bar.warp.sync 0xf;\nbar.warp.sync -1;\n"
+                   "@!%p1 redux.sync.add.u32 %r2, %r1, 0xfffffff0;\n",
+                   "");
+}
+
+/* One store, two values at one place: what is read afterwards is not known. */
+static void lanes_collide(void **state) {
+    (void)state;
+    expect_remarks("and.b32 %r2, %r1, 1;\nst.shared.u32 [s], %r2;\n"
+                   "bar.warp.sync -1;\nld.shared.u32 %r3, [s];\nbar.sync %r3;\n",
+                   "! lanes-collide: lane 0\n"
+                   "! unknown-operand: number of the barrier is not known: taken as 0\n");
+    expect_remarks("mov.u32 %r2, 3;\n@%p1 mov.u32 %r2, 4;\n@%p1 st.shared.u32 [s], %r2;\n"
+                   "bar.warp.sync -1;\nld.shared.u32 %r3, [s];\nbar.sync %r3;\n",
+                   "");
+    expect_remarks("shl.b32 %r2, %r1, 2;\nmov.u32 %r3, s;\nadd.u32 %r3, %r3, %r2;\n"
+                   "st.shared.u32 [%r3], %r1;\n",
+                   "");
+}
+
 /* ---- values that are not known ----------------------------------------------------------------
  */
 
@@ -627,6 +663,8 @@ int main(void) {
         cmocka_unit_test(variables_have_places),
         cmocka_unit_test(variables_have_contents),
         cmocka_unit_test(wrong_addresses_are_remarks),
+        cmocka_unit_test(masks_have_the_lanes_that_are_here),
+        cmocka_unit_test(lanes_collide),
         cmocka_unit_test(what_only_computes_is_skipped),
         cmocka_unit_test(traps_are_not_chosen),
         cmocka_unit_test(other_branches_are_choices),

@@ -275,6 +275,7 @@ static const char *const sentences[] = {
     [SPAD__PTX_BAD_BARRIER] = "a barrier has a number or a thread count that the chip refuses",
     [SPAD__PTX_BAD_DESCRIPTOR] = "a descriptor is wrong",
     [SPAD__PTX_DIVERGED] = "lanes that the instruction needs are elsewhere",
+    [SPAD__PTX_BAD_MASK] = "a lane executes an instruction whose mask leaves it out",
     [SPAD__PTX_BAD_TRANSACTION] = "an mbarrier expects other bytes than its copies bring",
     [SPAD__PTX_PRODUCT_IN_FLIGHT] = "a register is accessed before wgmma.wait_group",
     [SPAD__PTX_NO_PRODUCT_FENCE] = "a wgmma needs wgmma.fence before it",
@@ -282,8 +283,6 @@ static const char *const sentences[] = {
     [SPAD__PTX_LANES_RELEASE] = "a lane arrives for its warp, with no __syncwarp before it",
     [SPAD__PTX_RELEASE_IN_STEP] =
         "a lane arrives for its warp without __syncwarp, which needs a warp that runs in step",
-    [SPAD__PTX_LANES_IN_STEP] =
-        "lanes of a warp exchange data without __syncwarp, which needs a warp that runs in step",
     [SPAD__PTX_TRAPPED] = "the program traps",
     [SPAD__PTX_ENDLESS] = "the program never ends",
     [SPAD__PTX_BRANCH_ON_DATA] = "data decides a branch",
@@ -292,6 +291,8 @@ static const char *const sentences[] = {
     [SPAD__PTX_LEFT_OUT] = "an instruction is left out",
     [SPAD__PTX_UNKNOWN_OPERAND] = "an operand of a synchronisation is not known",
     [SPAD__PTX_APPROXIMATED] = "an instruction is approximated",
+    [SPAD__PTX_LANES_COLLIDE] =
+        "lanes of one store write different values to one place: which one stays is not known",
     [SPAD__PTX_SPIN] = "a loop waits for what another thread writes, and was left",
     [SPAD__PTX_AWAITS_BLOCKS] = "a loop waits for what other blocks write to global memory"};
 

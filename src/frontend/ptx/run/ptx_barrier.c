@@ -12,6 +12,7 @@
 
 #include "frontend/ptx/run/ptx_async.h"
 #include "frontend/ptx/run/ptx_decides.h"
+#include "frontend/ptx/run/ptx_warp.h"
 
 enum { BARRIER_WARP = SPAD__PTX_LANES, BARRIER_MOST_THREADS = 1024 };
 
@@ -393,6 +394,7 @@ static spad__ptx_outcome barrier_run_warp_sync(spad__ptx_machine *m, spad__ptx_w
         spad__ptx_remark_at(m, w, SPAD__PTX_UNKNOWN_OPERAND, spad__ptx_first_lane(unknown), 0, 0,
                             "the mask is not known: taken as all threads that are here");
     }
+    spad__ptx_check_mask(m, w, &masks, left);
     while (left != 0) {
         const int first = spad__ptx_first_lane(left);
         const bool known = (masks.known >> first & 1) != 0;

@@ -13,6 +13,17 @@
 /* ---- masks -------------------------------------------------------------------------------------
  */
 
+void spad__ptx_check_mask(spad__ptx_machine *m, const spad__ptx_warp *w,
+                          const spad__ptx_value *masks, uint32_t lanes) {
+    for (uint32_t rest = lanes & masks->known & ~m->maybe; rest != 0; rest &= rest - 1) {
+        const int l = __builtin_ctz(rest);
+        if ((masks->lanes[l] >> l & 1) != 0) continue;
+        spad__ptx_remark_at(m, w, SPAD__PTX_BAD_MASK, l, 0, 0, "lane %d, mask 0x%x", l,
+                            (unsigned)masks->lanes[l]);
+        return;
+    }
+}
+
 /* The mask that the first lane gives; all the lanes that any mask names must have come. */
 static spad__ptx_outcome meet(spad__ptx_machine *m, spad__ptx_warp *w,
                               const spad__ptx_operand *operand, uint32_t lanes,
@@ -29,7 +40,10 @@ static spad__ptx_outcome meet(spad__ptx_machine *m, spad__ptx_warp *w,
         needed |= (uint32_t)masks->lanes[l];
     }
     const uint32_t missing = needed & spad__ptx_alive(w) & ~lanes;
-    if (missing == 0) return SPAD__PTX_DONE;
+    if (missing == 0) {
+        spad__ptx_check_mask(m, w, masks, lanes);
+        return SPAD__PTX_DONE;
+    }
     if (!m->endless) return SPAD__PTX_BLOCKED;
     spad__ptx_remark_at(m, w, SPAD__PTX_DIVERGED, __builtin_ctz(missing), 0, 0,
                         "the mask names lanes 0x%x, which never come here", (unsigned)missing);

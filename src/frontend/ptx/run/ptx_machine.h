@@ -79,11 +79,12 @@ typedef enum spad__ptx_remark_kind {
     SPAD__PTX_BAD_BARRIER,       /* a count that is not a multiple of 32, a number above 15 */
     SPAD__PTX_BAD_DESCRIPTOR,    /* text says what */
     SPAD__PTX_DIVERGED,          /* lanes that an instruction needs are elsewhere */
+    SPAD__PTX_BAD_MASK,          /* the mask of an instruction leaves out a lane that is here */
     SPAD__PTX_BAD_TRANSACTION,   /* bytes that an mbarrier expects; text: what copies bring */
     SPAD__PTX_PRODUCT_IN_FLIGHT, /* a register that wgmma uses is accessed */
     SPAD__PTX_NO_PRODUCT_FENCE,  /* wgmma.fence is missing */
-    SPAD__PTX_LANES_RACE,        /* of one warp, which was diverged */
-    SPAD__PTX_LANES_RELEASE,     /* the same, and one of them has released for the other */
+    SPAD__PTX_LANES_RACE,        /* of one warp */
+    SPAD__PTX_LANES_RELEASE,     /* of a warp that was diverged; one has released for the other */
     SPAD__PTX_TRAPPED,
     SPAD__PTX_ENDLESS, /* a loop without a condition that does nothing else */
     /* not certain: the run is one of several */
@@ -94,10 +95,10 @@ typedef enum spad__ptx_remark_kind {
                                   in text */
     SPAD__PTX_LEFT_OUT,     /* an address is not known, and what the instruction does is left out */
     SPAD__PTX_APPROXIMATED, /* text */
-    SPAD__PTX_LANES_IN_STEP, /* lanes of one warp race, unless it runs in step */
-    SPAD__PTX_RELEASE_IN_STEP,
-    SPAD__PTX_SPIN,         /* a loop on memory that another thread writes: it was left */
-    SPAD__PTX_AWAITS_BLOCKS /* a loop on global memory that other blocks write */
+    SPAD__PTX_RELEASE_IN_STEP, /* one lane releases for others, unless the warp runs in step */
+    SPAD__PTX_LANES_COLLIDE,   /* lanes of one store write different values to one place */
+    SPAD__PTX_SPIN,            /* a loop on memory that another thread writes: it was left */
+    SPAD__PTX_AWAITS_BLOCKS    /* a loop on global memory that other blocks write */
 } spad__ptx_remark_kind;
 
 typedef struct spad__ptx_remark {

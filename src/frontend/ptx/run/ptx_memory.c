@@ -281,6 +281,28 @@ static void store_lane(const spad__ptx_touch *t, spad__ptx_machine *m, const spa
     }
 }
 
+/* What several lanes have written at one place is known only if they have all written the same. */
+static void forget_collisions(const spad__ptx_touch *t, spad__ptx_machine *m,
+                              const spad__ptx_warp *w, uint32_t lanes, const shape *s,
+                              const spad__ptx_value *items) {
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const int lane = __builtin_ctz(rest);
+        const spad__ptx_storage at = spad__ptx_find(m, w, lane, t->places[lane], t->bytes);
+        if (!at.found || at.constant || at.bytes == NULL) continue;
+        for (int32_t n = 0; n < s->count; n++) {
+            const bool known = (items[n].known & ~m->maybe) >> lane & 1;
+            const uint64_t value = items[n].lanes[lane] & spad__ptx_mask(8 * s->bytes);
+            uint64_t stays;
+            if (!spad__ptx_fetch(&at, n * (int64_t)s->bytes, s->bytes, &stays)) continue;
+            if (known && stays == value) continue;
+            spad__ptx_store(m, &at, n * (int64_t)s->bytes, s->bytes, 0, false);
+            if (known)
+                spad__ptx_remark_at(m, w, SPAD__PTX_LANES_COLLIDE, lane, t->address.lanes[lane],
+                                    s->bytes, "lane %d", lane);
+        }
+    }
+}
+
 static void read_items(spad__ptx_machine *m, spad__ptx_warp *w, const spad__ptx_operand *from,
                        const shape *s, spad__ptx_value *items) {
     for (int32_t n = 0; n < s->count; n++) {
@@ -325,6 +347,8 @@ static spad__ptx_outcome run_store(spad__ptx_machine *m, spad__ptx_warp *w,
         store_lane(&t, m, w, __builtin_ctz(rest), &s, items);
     }
     note_value(&t, m, &s, items);
+    if ((lanes & (lanes - 1)) != 0 && t.value_bytes == 0)
+        forget_collisions(&t, m, w, lanes & ~t.blind, &s, items);
     w->stores++;
     if (t.shared != 0 || is_strong(i)) m->progress++;
     return m->status == SPAD_OK ? spad__ptx_touch_event(&t, m, w) : SPAD__PTX_FAILED;

@@ -23,6 +23,10 @@ spad__ptx_effect spad__ptx_effect_of(spad__ptx_op op); /* ptx_effect.c */
 /* What executes an opcode; NULL: nothing does (ptx_dispatch.c). */
 spad__ptx_runs *spad__ptx_run_of(spad__ptx_op op);
 
+/* A remark about lanes that execute an instruction whose mask leaves them out. */
+void spad__ptx_check_mask(spad__ptx_machine *m, const spad__ptx_warp *w,
+                          const spad__ptx_value *masks, uint32_t lanes);
+
 static inline uint32_t spad__ptx_alive(const spad__ptx_warp *w) {
     return w->threads & ~w->exited;
 }

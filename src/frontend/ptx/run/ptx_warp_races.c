@@ -3,6 +3,9 @@
  * Lanes of a warp have program counters of their own since Volta: a value goes from one lane to
  * another only over something that both run, such as __syncwarp.
  *
+ * Lanes that run both accesses together are no exception: the compiler moves and merges these, as
+ * it knows of no other lane.
+ *
  * Each word of shared memory remembers its last write by a lane, and the lanes of one warp that
  * have read it since. Each lane remembers when it last ran an instruction that may order lanes: any
  * that synchronises, works across lanes or is a fence counts, whatever its mask is. So what is
@@ -36,9 +39,7 @@ typedef struct spad__ptx_shared_word {
     int32_t read_by;
     int16_t writing_warp;
     int16_t reading_warp;
-    uint8_t writer;      /* lane */
-    bool written_by_all; /* by the whole warp at once */
-    bool read_by_all;
+    uint8_t writer; /* lane */
 } spad__ptx_shared_word;
 
 void spad__ptx_words_free(const spad__ptx_machine *m, spad__ptx_cta *cta) {
@@ -103,9 +104,9 @@ static int line_of_instruction(const spad__ptx_machine *m, int32_t instruction) 
 
 /* Which lanes they are stands in brackets: copies of a line then say the same. */
 static void remark_lanes(spad__ptx_machine *m, const spad__ptx_warp *w, int lane, int other,
-                         int32_t instruction, bool together, const char *what) {
-    spad__ptx_remark_at(m, w, together ? SPAD__PTX_LANES_IN_STEP : SPAD__PTX_LANES_RACE, lane, 0,
-                        SHARED_WORD_BYTES, "one %s another one in line %d (lanes %d and %d)", what,
+                         int32_t instruction, const char *what) {
+    spad__ptx_remark_at(m, w, SPAD__PTX_LANES_RACE, lane, 0, SHARED_WORD_BYTES,
+                        "one %s another one in line %d (lanes %d and %d)", what,
                         line_of_instruction(m, instruction), lane, other);
 }
 
@@ -139,12 +140,11 @@ static void compare_with_readers(spad__ptx_machine *m, int32_t cta,
 }
 
 static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
-                         int lane, bool all) {
+                         int lane) {
     const int64_t now = m->result->steps;
     const bool others = word->writing_warp == w->number && word->written > 0 && word->written < now;
     if (others && lanes_are_apart(w, lane, word->writer, word->written)) {
-        remark_lanes(m, w, lane, word->writer, word->written_by, all && word->written_by_all,
-                     "reads the word written by");
+        remark_lanes(m, w, lane, word->writer, word->written_by, "reads the word written by");
     }
     if (word->writing_warp != w->number) compare_with_writer(m, w->cta, word);
     if (word->reading_warp != w->number || w->met[lane] > word->read) word->readers = 0;
@@ -152,18 +152,16 @@ static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shar
     word->reading_warp = (int16_t)w->number;
     word->read = now;
     word->read_by = m->at;
-    word->read_by_all = all;
 }
 
 static void compare_write(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
-                          int lane, bool all) {
+                          int lane) {
     const int64_t now = m->result->steps;
     if (word->reading_warp == w->number && word->read < now) {
         for (uint32_t rest = word->readers; rest != 0; rest &= rest - 1) {
             const int other = spad__ptx_first_lane(rest);
             if (!lanes_are_apart(w, lane, other, word->read)) continue;
-            remark_lanes(m, w, lane, other, word->read_by, all && word->read_by_all,
-                         "overwrites the word read by");
+            remark_lanes(m, w, lane, other, word->read_by, "overwrites the word read by");
             break;
         }
     }
@@ -173,12 +171,10 @@ static void compare_write(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_sha
     word->written_by = m->at;
     word->writing_warp = (int16_t)w->number;
     word->writer = (uint8_t)lane;
-    word->written_by_all = all;
 }
 
 void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spad__ptx_warp *w) {
     spad__ptx_cta *cta = &m->ctas[w->cta];
-    const bool all = (t->lanes & ~m->maybe) == spad__ptx_live(w);
     if ((t->kind & SPAD__PTX_ATOMIC) != 0 || t->bytes < SHARED_WORD_BYTES) return;
     if (cta->words == NULL) {
         const size_t words = (size_t)(spad__ptx_all_shared(cta) / SHARED_WORD_BYTES) + 1;
@@ -195,9 +191,9 @@ void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spa
         for (int64_t n = 0; n < t->bytes / SHARED_WORD_BYTES; n++) {
             spad__ptx_shared_word *word = &cta->words[place->offset / SHARED_WORD_BYTES + n];
             if ((t->kind & SPAD__PTX_WRITE) != 0) {
-                compare_write(m, w, word, lane, all);
+                compare_write(m, w, word, lane);
             } else {
-                compare_read(m, w, word, lane, all);
+                compare_read(m, w, word, lane);
             }
         }
     }

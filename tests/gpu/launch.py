@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs what pack.py has packed on a GPU, through the driver API alone, and writes down what it sees.
 
-    python3 tests/gpu/launch.py FOLDER OUT [--seconds 500] [--processes 3] [--dry-run]
+    python3 tests/gpu/launch.py FOLDER OUT [--seconds 500] [--processes 3] [--only NAMES] [--dry-run]
 
 First the kernels whose outputs spad's executor knows, once each. Then every mutant and every bug, thousands of times:
 plain, with random delays of its warps, with many blocks and few on a multiprocessor. A launch that does not end in time
 is a hang: the process ends, and the next one goes on with the next mutant. At last racecheck and synccheck, which launch
-each kernel once. OUT/results.jsonl has a record for each answer, as soon as it is there; table.py makes tables of it.
+each kernel once. --only takes the kernels with one of some words in their group or name. OUT/results.jsonl has a record
+for each answer, as soon as it is there; table.py makes tables of it.
 """
 
 import argparse
@@ -38,7 +39,7 @@ SWIZZLES = {"32": 1, "64": 2, "128": 3}
 class Launch:
     """A launch file whose regions are next to each other: their bytes are one image, which moves as a whole."""
 
-    def __init__(self, path):
+    def __init__(self, path, offsets):
         text = tomllib.loads(pathlib.Path(path).read_text())
         regions = text.get("memory", [])
         self.first = min((r["address"] for r in regions), default=0)
@@ -49,7 +50,7 @@ class Launch:
             at = r["address"] - self.first
             image[at:at + len(contents)] = contents
         self.image = bytes(image)
-        self.parameters = bytes.fromhex(text.get("parameters", ""))
+        self.parameters, self.offsets = bytes.fromhex(text.get("parameters", "")), offsets
         self.grid, self.block = (([text.get(key, 1)] if isinstance(text.get(key, 1), int) else text[key]) + [1, 1]
                                  for key in ("grid", "block"))
         self.smem = text.get("smem", 0)
@@ -128,9 +129,10 @@ class Device:
 
     def launch_one(self, function, launch, grid, address, smem, stream):
         parameters = launch.parameters_at(self, address)
-        buffer, size = ctypes.create_string_buffer(parameters, len(parameters) + 1), ctypes.c_size_t(len(parameters))
-        extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(buffer), 2, ctypes.addressof(size), 0)
-        self.call("cuLaunchKernel", function, grid, *launch.grid[1:3], *launch.block[:3], smem, stream, None, extra)
+        buffer = ctypes.create_string_buffer(parameters, len(parameters) + 1)
+        # One by one: ptxas leaves room before a parameter with a large alignment, which a buffer of all would not have.
+        each = (ctypes.c_void_p * len(launch.offsets))(*(ctypes.addressof(buffer) + at for at in launch.offsets))
+        self.call("cuLaunchKernel", function, grid, *launch.grid[1:3], *launch.block[:3], smem, stream, each, None)
 
     def run(self, function, launch, stride, replicas, by_grid, more_smem=0, seconds=1.5):
         """All images after launches at the same time: one with all blocks, or one for each image."""
@@ -185,7 +187,7 @@ class NoDevice(Device):
 
 def compare(device, job, folder):
     """Outputs of one launch against the bytes that spad knows."""
-    launch, wrong, known_bytes = Launch(folder / job["launch"]), [], 0
+    launch, wrong, known_bytes = Launch(folder / job["launch"], job["parameters"]), [], 0
     got = device.run(device.function(folder / job["cubin"], job["entry"]), launch, len(launch.image), 1, True, seconds=10)
     expected = json.loads(zlib.decompress((folder / job["expected"]).read_bytes()))
     for (at, count), region in zip(launch.regions, expected, strict=True):
@@ -214,7 +216,7 @@ class References:
 
 def stress(device, job, folder, references):
     """A kernel again and again: how many runs gave something else than the right kernel does."""
-    launch, stride, runs, wrong = Launch(folder / job["launch"]), job["stride"], 0, {}
+    launch, stride, runs, wrong = Launch(folder / job["launch"], job["parameters"]), job["stride"], 0, {}
     right = references.get(device, job, folder, launch)
     if right is None:
         return {"outcome": "unstable"}
@@ -232,7 +234,7 @@ def stress(device, job, folder, references):
 
 def once(device, job, folder):
     """For the tools of compute-sanitizer."""
-    launch = Launch(folder / job["launch"])
+    launch = Launch(folder / job["launch"], job["parameters"])
     device.run(device.function(folder / job["cubins"][0], job["entry"]), launch, job["stride"], 1, job["by_grid"], seconds=20)
     return {"outcome": "ran"}
 
@@ -325,7 +327,8 @@ class Parent:
         for line in log:
             head = re.match(r"=+ +(Error|Warning|Info|Barrier error|Invalid|Program hit)\b", line)
             severity = head[1] if head else severity
-            for name in names & set(re.findall(r"\b(\w+__\d+)\b", line)) if severity else ():
+            named = names & set(re.findall(r"\b(\w+__\d+)\b", line)) if severity else set()
+            for name in (names if head else set()) if len(names) == 1 else named:
                 found.setdefault(name, {}).setdefault(severity, 0)
                 found[name][severity] += 1
         self.write({"tool": tool["name"], "seconds": round(seconds, 2), "kernels": [job["entry"] for job in jobs], "found": found})
@@ -373,10 +376,17 @@ def tools():
 def run_everything(options):
     parent = Parent(options)
     manifest = json.loads((options.folder / "manifest.json").read_text())
+    if options.only:
+        words = options.only.split(",")
+        manifest = {what: [job for job in jobs if any(word in job["group"] or word in job["kernel"] for word in words)]
+                    for what, jobs in manifest.items()}
     begin = time.monotonic()
 
     def note(what):
         print(f"{time.monotonic() - begin:7.1f} s  {what}", flush=True)
+    smi = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    if shutil.which(smi[0]):
+        parent.write({"gpu": subprocess.run(smi, capture_output=True, text=True, check=False).stdout.strip()})
     parent.run_all([[job] for job in manifest["compare"]][:1])  # the first use of the device takes long
     parent.run_all(chunks_of(manifest["compare"][1:], 40))
     note("fidelity")
@@ -408,6 +418,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=500)
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--only", default="", help="words, with commas between them")
     parser.add_argument("--dry-run", action="store_true", help="nothing is launched")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

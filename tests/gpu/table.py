@@ -43,9 +43,14 @@ def fidelity(jobs, seen):
         row(job["kernel"], got.get("bytes"), got.get("known"), got.get("changed"), got.get("wrong", got.get("outcome")))
 
 
-def found_by(tools, name, entry):
-    said = tools.get(name, {}).get(entry)
-    return None if said is None else bool(set(said) & {"Error", "Barrier error", "Invalid", "Program hit"})
+def reported_by(tools, name, entry):
+    return bool(set(tools.get(name, {}).get(entry) or ()) & {"Error", "Warning", "Barrier error", "Invalid", "Program hit"})
+
+
+def found_by(tools, name, job):
+    """A report about a mutant says nothing where the tool reports the right kernel as well."""
+    right = job["entry"] != job["right"] and reported_by(tools, name, job["right"])
+    return reported_by(tools, name, job["entry"]) and not right
 
 
 def count(jobs, seen, tools):
@@ -57,7 +62,7 @@ def count(jobs, seen, tools):
         return sum(seen.get(job["id"], {}).get("outcome") in outcomes for job in some)
     cells = [len(jobs), len(spad), on_gpu(spad, ["wrong"]), on_gpu(spad, BAD[1:]), len(proved), on_gpu(proved, BAD)]
     for tool in ("racecheck", "synccheck"):
-        cells += [sum(found_by(tools, tool, job["entry"]) is True for job in some) for some in (spad, proved)]
+        cells += [sum(found_by(tools, tool, job) for job in some) for some in (spad, proved)]
     return cells
 
 

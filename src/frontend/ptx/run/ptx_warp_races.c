@@ -39,7 +39,9 @@ typedef struct spad__ptx_shared_word {
     int32_t read_by;
     int16_t writing_warp;
     int16_t reading_warp;
-    uint8_t writer; /* lane */
+    uint8_t writer;      /* lane */
+    bool written_by_all; /* by the whole warp at once */
+    bool read_by_all;
 } spad__ptx_shared_word;
 
 void spad__ptx_words_free(const spad__ptx_machine *m, spad__ptx_cta *cta) {
@@ -140,7 +142,7 @@ static void compare_with_readers(spad__ptx_machine *m, int32_t cta,
 }
 
 static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
-                         int lane) {
+                         int lane, bool all) {
     const int64_t now = m->result->steps;
     const bool others = word->writing_warp == w->number && word->written > 0 && word->written < now;
     if (others && lanes_are_apart(w, lane, word->writer, word->written)) {
@@ -152,10 +154,11 @@ static void compare_read(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shar
     word->reading_warp = (int16_t)w->number;
     word->read = now;
     word->read_by = m->at;
+    word->read_by_all = all;
 }
 
 static void compare_write(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_shared_word *word,
-                          int lane) {
+                          int lane, bool all) {
     const int64_t now = m->result->steps;
     if (word->reading_warp == w->number && word->read < now) {
         for (uint32_t rest = word->readers; rest != 0; rest &= rest - 1) {
@@ -171,10 +174,12 @@ static void compare_write(spad__ptx_machine *m, spad__ptx_warp *w, spad__ptx_sha
     word->written_by = m->at;
     word->writing_warp = (int16_t)w->number;
     word->writer = (uint8_t)lane;
+    word->written_by_all = all;
 }
 
 void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spad__ptx_warp *w) {
     spad__ptx_cta *cta = &m->ctas[w->cta];
+    const bool all = (t->lanes & ~m->maybe) == spad__ptx_live(w);
     if ((t->kind & SPAD__PTX_ATOMIC) != 0 || t->bytes < SHARED_WORD_BYTES) return;
     if (cta->words == NULL) {
         const size_t words = (size_t)(spad__ptx_all_shared(cta) / SHARED_WORD_BYTES) + 1;
@@ -191,9 +196,9 @@ void spad__ptx_compare_lanes(const spad__ptx_touch *t, spad__ptx_machine *m, spa
         for (int64_t n = 0; n < t->bytes / SHARED_WORD_BYTES; n++) {
             spad__ptx_shared_word *word = &cta->words[place->offset / SHARED_WORD_BYTES + n];
             if ((t->kind & SPAD__PTX_WRITE) != 0) {
-                compare_write(m, w, word, lane);
+                compare_write(m, w, word, lane, all);
             } else {
-                compare_read(m, w, word, lane);
+                compare_read(m, w, word, lane, all);
             }
         }
     }

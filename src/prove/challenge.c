@@ -2,11 +2,11 @@
  *
  * Combines values of parameters to shapes, and checks a kernel at them.
  *
- * Each parameter has a list of values (challenge_values.c), and one that changes nothing. The
- * shapes are the combinations that have not been checked before. First comes one just beyond what
- * was checked, then the one with the largest value of each, where all conditions are beyond their
- * thresholds, then the others from small to large, so that a budget reaches as many as it can.
- * Where they are more than a list holds, some of each size are in it.
+ * Each parameter has a list of values (challenge_values.c, challenge_meetings.c), and one that
+ * changes nothing. The shapes are the combinations that have not been checked before. First comes
+ * one just beyond what was checked, then the one with the largest value of each, where all
+ * conditions are beyond their thresholds, then the others from small to large, so that a budget
+ * reaches as many as it can. Where they are more than a list holds, some of each size are in it.
  */
 #include "prove/challenge.h"
 #include "spad/experimental/kernel_rows.h"
@@ -67,6 +67,9 @@ static spad_status fill_axis(axis *a, const spad_kernel *kernel, const spad__cha
         spad__challenge_find_values(&found, kernel, p->param, p->least, host, error);
     if (status != SPAD_OK) return status;
     take_values(&a->values, &found, p->least, spad__min(p->most, p->seen - 1), VALUES_SEEN);
+    status = spad__challenge_find_meetings(&found, kernel, p, host, error);
+    if (status != SPAD_OK) return status;
+    take_values(&a->values, &found, p->seen, p->most, SPAD__CHALLENGE_VALUES);
     status = spad__challenge_find_values(&found, kernel, p->param, p->seen, host, error);
     if (status != SPAD_OK) return status;
     take_values(&a->values, &found, p->seen, p->most, SPAD__CHALLENGE_VALUES);

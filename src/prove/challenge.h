@@ -4,10 +4,10 @@
  *
  * A claim for every value of some parameters rests on a proof from small shapes. Whatever the proof
  * may have overlooked shows where the kernel starts to behave in another way: where a comparison, a
- * quotient, a `min` or a `max`, or the end of a ring changes its outcome. So before a claim is made
- * the kernel is checked at such shapes, with each of these values alone and in combination. A shape
- * that is wrong is a witness against the claim; shapes that are right prove nothing, and no verdict
- * rests on them.
+ * quotient, a `min` or a `max`, or the end of a ring changes its outcome, or where accesses off the
+ * chip meet for the first time. So before a claim is made the kernel is checked at such shapes,
+ * with each of these values alone and in combination. A shape that is wrong is a witness against
+ * the claim; shapes that are right prove nothing, and no verdict rests on them.
  *
  * Bounds: SPAD__CHALLENGE_SHAPES shapes, and `work` for all of them together. A shape costs
  * SPAD__CHALLENGE_SETUP plus the most events that its loops allow, those of kernels whose order is
@@ -58,6 +58,12 @@ typedef struct spad__challenge_values {
 spad_status spad__challenge_find_values(spad__challenge_values *out, const spad_kernel *kernel,
                                         size_t param, int64_t from, const spad_host *host,
                                         spad_error *error);
+
+/* Values of a parameter, from p->seen on, with which accesses of one tensor off the chip meet that
+ * did not meet before. Other parameters stay as they are. */
+spad_status spad__challenge_find_meetings(spad__challenge_values *out, const spad_kernel *kernel,
+                                          const spad__challenge_param *p, const spad_host *host,
+                                          spad_error *error);
 
 /* Every parameter in the bounds of a loop, from `least` on; the first SPAD__CHALLENGE_PARAMS of
  * them. Returns how many. */

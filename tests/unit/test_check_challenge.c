@@ -48,6 +48,12 @@
     "if " early " { simt r reads x[s] writes o[t, n] }\narrive empty[s]\n"                       \
     "if " late " { simt r reads x[s] writes o[t, n] }\nadvance s\n} } }\n"
 
+/* Two agents that write one tensor off the chip in no order. */
+#define WRITES(range, one, other)                                                             \
+    "kernel k on sm_90\nparam N = 4\ntensor out : global u8 [150 * N + 15000, 101 * N + 90] " \
+    "(64)\nagent a { for i in " range " { simt v writes out[" one                             \
+    "] } }\nagent b { for i in 0..N { simt w writes out[" other "] } }\n"
+
 static spad__challenge list; /* too large for a stack */
 
 static spad__challenged challenge(const char *text, int64_t work) {
@@ -129,6 +135,33 @@ static void what_is_right_stays_right(void **state) {
     }
 }
 
+/* No decision changes where two writes meet: the first N with a tile of both is found. */
+static void where_writes_meet_is_found(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {WRITES("0..2", "36, 30", "i, N - i"), 66},
+        {WRITES("0..2", "36 + 17 * i, 30", "i, N - i + 1"), 65},
+        {WRITES("0..N + 40", "101 * i, 0", "150 * N + 90, 0"), 60},
+        {WRITES("0..N / 2 + 40", "101 * i, 0", "150 * (N / 2) + 90, 0"), 120},
+        {WRITES("0..N", "61 * (N / 7) + 81 - 20 * ((i + N) / 7), i",
+                "40 * (N / 7) + 80 - 20 * (i / 7), i"),
+         134},
+        {WRITES("0..N", "N % 7 * 20 + i, 0", "i + 40, 1 - (N + 1) % 7 / 6"), 61},
+        {WRITES("0..N", "i / 7, 100 * i", "i / 7, 101 * i + 1"), 101},
+        {WRITES("0..N", "i / 9 + 20, 80 * i", "i / 9 + 20, 81 * i + 1"), 81},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad__challenged found = challenge(cases[i].text, SPAD__CHALLENGE_WORK);
+        if (!found.failed) print_error("%d: not found\n%s", (int)i, cases[i].text);
+        assert_true(found.failed);
+        assert_int_equal(found.shape.values[0], cases[i].wrong);
+    }
+    assert_false(challenge(WRITES("0..N", "i, 0", "i, 1"), SPAD__CHALLENGE_WORK).failed);
+}
+
 /* The budget holds, and what it does not reach is counted. */
 static void shapes_that_cost_too_much_are_skipped(void **state) {
     (void)state;
@@ -163,6 +196,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_small_shapes_hide_is_found),
         cmocka_unit_test(what_is_right_stays_right),
+        cmocka_unit_test(where_writes_meet_is_found),
         cmocka_unit_test(shapes_that_cost_too_much_are_skipped),
         cmocka_unit_test(what_was_seen_is_left_out),
     };

@@ -21,6 +21,7 @@ from pathlib import Path
 from markdown import code, directive, escape, prose
 
 PARTS = {"core", "graph", "kernel"}  # of spad itself, which has their public names
+PLUGINS = {"pytest_plugin"}  # that another program imports
 
 
 def page(path, title, *parts):
@@ -349,7 +350,7 @@ def python_reference(out):
     python = Python(Path(spad.__file__).parent)
     rows = []
     submodules = [f"spad.{found.name}" for found in pkgutil.iter_modules(spad.__path__)
-                  if not found.name.startswith("_") and found.name not in PARTS]
+                  if not found.name.startswith("_") and found.name not in PARTS | PLUGINS]
     for name in ["spad", *submodules]:
         module = importlib.import_module(name)
         public = {key: value for key, value in vars(module).items() if is_of(module, key, value)}

@@ -97,7 +97,7 @@ def test_arguments_become_memory(root, tmp_path):
     launch = reproduce.launch_of(f"version = 1\nmodule = \"k.ptx\"\nblock = [32, 2]\nargs = {json.dumps(words)}\n", kernel)
     data = bytes.fromhex(launch["parameters"])
     first, second = launch["memory"]
-    assert launch["block"] == [32, 2, 1] and launch["cluster"] == [1, 1, 1]
+    assert launch["offsets"] == [0, 8, 64, 192] and launch["block"] == [32, 2, 1] and launch["cluster"] == [1, 1, 1]
     assert data[:4] == b"\xff" * 4 and data[8:16] == first["address"].to_bytes(8, "little") and data[192:] == b"\0\0\0\x3f"
     assert (first["bytes"], first["contents"]) == (12, "0100000002000000ffffffff") and second["bytes"] == 64 * 32 * 2
     assert launch["maps"] == [{"parameter": 64, "type": 9, "size": [32, 64], "stride": [64], "box": [16, 8],

@@ -103,14 +103,23 @@ def _argument(word, parameter, memory, maps, at):
     return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], float(word))
 
 
+def _offsets(parameters):
+    """Where each parameter begins."""
+    at, offsets = 0, []
+    for parameter in parameters:
+        offsets.append(at := at + -at % parameter["align"])
+        at += parameter["bytes"]
+    return offsets
+
+
 def _parameters_of_words(words, parameters):
     """Of NAME=VALUE for each parameter; a number as NAME is its position."""
     memory, maps, data = _Memory(), [], bytearray()
     pairs = [word.partition("=")[::2] for word in words]
     values = {int(name) if name.isdigit() else n: value for n, (name, value) in enumerate(pairs)}
-    for n, parameter in enumerate(parameters):
-        data += bytes(-len(data) % parameter["align"])
-        data += _argument(values[n], parameter, memory, maps, len(data))
+    for n, (parameter, at) in enumerate(zip(parameters, _offsets(parameters), strict=True)):
+        data += bytes(at - len(data))
+        data += _argument(values[n], parameter, memory, maps, at)
     return bytes(data), memory.blocks, maps
 
 
@@ -135,7 +144,7 @@ def launch_of(text, kernel):
         data, blocks, maps = _parameters_of_words(file.get("args", []), kernel["parameters"])
     return {"kernel": kernel["name"], "grid": extents("grid", 1), "block": extents("block", kernel["required_threads"] or 1),
             "cluster": extents("cluster", kernel["cluster"] or 1), "smem": file.get("smem", 0), "parameters": data.hex(),
-            "memory": blocks, "maps": maps}
+            "offsets": _offsets(kernel["parameters"]), "memory": blocks, "maps": maps}
 
 
 # ---- from a finding to variants -----------------------------------------------------------

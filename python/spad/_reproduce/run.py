@@ -88,9 +88,10 @@ class Driver:
         attribute = (ctypes.c_uint32 * 18)(4, 0, *launch["cluster"])
         if launch["cluster"] != [1, 1, 1]:
             config[5], numbers[12] = ctypes.addressof(attribute), 1
-        buffer, size = ctypes.create_string_buffer(parameters, len(parameters) + 1), ctypes.c_size_t(len(parameters))
-        extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(buffer), 2, ctypes.addressof(size), 0)
-        self.call("cuLaunchKernelEx", config, function, None, extra)
+        buffer = ctypes.create_string_buffer(parameters, len(parameters) + 1)
+        # One by one: ptxas leaves room before a parameter with a large alignment, which a buffer of all would not have.
+        each = (ctypes.c_void_p * len(launch["offsets"]))(*(ctypes.addressof(buffer) + at for at in launch["offsets"]))
+        self.call("cuLaunchKernelEx", config, function, each, None)
 
     def wait(self, seconds):
         end = time.monotonic() + seconds

@@ -170,6 +170,7 @@ static void scan_meetings(meeting_scan *s, const spad__challenge_param *p,
     const int64_t first = spad__max(p->seen - 1, 0);
     size_t count = 0;
     for (int64_t value = first; value <= p->most && count < MET_VALUES; value++) {
+        if (s->work-- <= 0) return; /* also of a value with which no loop has an iteration */
         if (!set_params(s, p->param, value) || !meets_anew(s, &met, &fresh)) return;
         if (!fresh || value == first || out->count == SPAD__CHALLENGE_VALUES) continue;
         out->items[out->count++] = value;

@@ -162,6 +162,20 @@ static void where_writes_meet_is_found(void **state) {
     assert_false(challenge(WRITES("0..N", "i, 0", "i, 1"), SPAD__CHALLENGE_WORK).failed);
 }
 
+/* Values without an iteration cost something as well. */
+static void the_search_for_meetings_ends(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *kernel =
+        test_parse("kernel k on sm_90\nparam T = 0\nparam N = 1\ntensor out : global u8 [31] (64)\n"
+                   "agent a { for t in 0..T { simt v writes out[30] } }\n"
+                   "agent b { for t in 0..T { for n in 0..N { simt w writes out[20] } } }\n");
+    const spad_host host = spad__host_or_default(NULL);
+    const spad__challenge_param any = {1, 1, INT64_MAX, 8};
+    assert_ok(spad__challenge_list(&list, kernel, &any, 1, &host, &error), &error);
+    spad_kernel_destroy(kernel);
+}
+
 /* The budget holds, and what it does not reach is counted. */
 static void shapes_that_cost_too_much_are_skipped(void **state) {
     (void)state;
@@ -197,6 +211,7 @@ int main(void) {
         cmocka_unit_test(what_small_shapes_hide_is_found),
         cmocka_unit_test(what_is_right_stays_right),
         cmocka_unit_test(where_writes_meet_is_found),
+        cmocka_unit_test(the_search_for_meetings_ends),
         cmocka_unit_test(shapes_that_cost_too_much_are_skipped),
         cmocka_unit_test(what_was_seen_is_left_out),
     };

@@ -517,7 +517,9 @@ spad_status spad__expr_copy(spad_expr *out, spad__kernel_builder *builder,
 spad_status spad__expr_replace(spad_expr *out, spad__kernel_builder *builder, spad_expr expr,
                                spad_expr_op op, int64_t value, spad_expr with, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
-    const spad__expr old = *find_expr(kernel, expr);
+    const spad__expr *found = find_expr(kernel, expr);
+    spad__assert(found != NULL);
+    const spad__expr old = *found; /* the array grows */
     spad_expr stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < old.count; i++) {

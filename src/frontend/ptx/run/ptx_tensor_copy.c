@@ -100,7 +100,7 @@ static void tensor_copy_add_run(void *context, int64_t begin, int64_t end) {
 static bool tensor_copy_get_coordinates(const spad__ptx_machine *m, const spad__ptx_warp *w,
                                         const spad__ptx_operand *operand, int lane, int dims,
                                         int64_t *out) {
-    if (operand->count < dims) return false;
+    if (operand == NULL || operand->count < dims) return false;
     for (int d = 0; d < dims; d++) {
         spad__ptx_value value;
         spad__ptx_get(m, w, &m->module->operands.items[operand->first + d], SPAD__PTX_S32, &value);

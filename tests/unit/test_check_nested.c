@@ -284,6 +284,28 @@ static void breaks(void **state) {
 
 /* ---- writes off the chip ----------------------------------------------------------------- */
 
+/* A kernel that is right at its given N, and the first N at which it is wrong. */
+typedef struct late_case {
+    const char *text;
+    int64_t wrong;
+} late_case;
+
+/* Nothing is claimed for all N: each kernel is wrong at one value, and right at its neighbour. */
+static void no_claim_for_all(const late_case *cases, size_t count, int64_t neighbour) {
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < count; i++) {
+        const spad_define wrong = {"N", cases[i].wrong};
+        const spad_define right = {"N", cases[i].wrong + neighbour};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        const bool all =
+            a.verdict == SPAD_VERDICT_PROVED_ALL || strncmp(a.reason, "for all", 7) == 0;
+        if (all) print_error("%d: %s\n", (int)i, a.reason);
+        assert_false(all);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+}
+
 /* Two agents in step, each with a store whose end it does not wait for. */
 #define STORES(extent, one, other)                                                               \
     "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup ga\ngroup gb\n"          \
@@ -298,10 +320,7 @@ static void breaks(void **state) {
 
 static void writes_that_meet_late(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {STORES("[N + 60]", "out[i]", "out[i + 60]"), 61},
         {STORES("[N + 60]", "out[i + 60]", "out[i]"), 61},
         {STORES("[2 * N + 45]", "out[i]", "out[2 * i + 45]"), 46},
@@ -309,14 +328,7 @@ static void writes_that_meet_late(void **state) {
         {STORES("[N + 71]", "out[i % 70]", "out[N + 70]"), 2},
         {STORES("[N + 50]", "out[i]", "out[N + 49 - i]"), 51},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        const spad_define wrong = {"N", cases[i].wrong};
-        if (strncmp(a.reason, "for all", 7) == 0) print_error("%d: %s\n", (int)i, a.reason);
-        assert_false(strncmp(a.reason, "for all", 7) == 0);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
     assert_answer(STORES("[2 * N]", "out[2 * i]", "out[2 * i + 1]"), SPAD_VERDICT_PROVED_ALL,
                   "for all N >= 1");
 }
@@ -331,26 +343,14 @@ static void writes_that_meet_late(void **state) {
 
 static void writes_that_drift(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {PAIR("101 * N", "100 * j", "for i in 0..N {\ntake full\n", "101 * i"), 102},
         {PAIR("101 * N", "100 * j + 1", "for i in 0..N {\ntake full\n", "101 * i"), 103},
         {PAIR("N + 61", "60",
               "for m in 0..4 { take full }\nfor i in 0..N {\nif i < N - 4 { take full }\n", "i"),
          66},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        if (strncmp(a.reason, "for all", 7) == 0) print_error("%d: %s\n", (int)i, a.reason);
-        assert_false(strncmp(a.reason, "for all", 7) == 0);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
 }
 
 /* Two agents that meet at a barrier in front of each iteration. */
@@ -363,10 +363,7 @@ static void writes_that_drift(void **state) {
  * agents in step write one tile with some values of N, or in some iterations only. */
 static void writes_that_meet_with_some_values_only(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {IN_STEP("11 * N + 60", "N", "10 * i + N", "10 * i + 60", ""), 60},
         {IN_STEP("3 * N + 60", "N", "2 * i + N", "2 * i + 60", ""), 60},
         {IN_STEP("2 * N + 60", "N", "i + N / 2", "i + 60", ""), 120},
@@ -378,16 +375,7 @@ static void writes_that_meet_with_some_values_only(void **state) {
         {IN_STEP("N, 70", "N", "i, i % 70", "i, 69", ""), 70},
         {IN_STEP("N, 61", "N", "i, min(i, 60)", "i, 60", ""), 61},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
-        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
     static const char *const proved[] = {
         IN_STEP("2 * N", "N", "i + N", "i", ""),
         IN_STEP("3 * N + 61", "N", "i + 2 * N", "i + 61", ""),
@@ -409,24 +397,12 @@ static void writes_that_meet_between_begin_and_end(void **state) {
     "kernel k on sm_90\nparam N = 4\ntensor out : global u8 [" extents "] (64)\n" \
     "agent a { for j in 0..2 { simt v writes out[" one                            \
     "] } }\nagent b { for i in 0..N { simt w writes out[" other "] } }\n"
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {BETWEEN("N + 60, 2 * N + 60", "36, 30", "i, N - i"), 66},
         {BETWEEN("N + 90, 2 * N + 60", "36 + 17 * j, 30", "i, N - i + 1"), 65},
         {BETWEEN("N + 60, N + 60, 2 * N + 60", "25, 26, 30", "i, i + 1, N - i"), 55},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong + 1};
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
-        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], 1);
     assert_answer(BETWEEN("N + 2, N + 2", "j, 0", "i, 1"), SPAD_VERDICT_PROVED_ALL, "for all N");
 }
 
@@ -438,25 +414,13 @@ static void writes_in_loops_longer_than_the_parameter(void **state) {
     "(64)\n"                                                                                  \
     "agent a { for i in " range " { simt v writes out[" one                                   \
     "] } }\nagent b { simt w writes out[" other "] }\n"
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {LONGER("0..N + 40", "101 * i", "150 * N + 90"), 60},
         {LONGER("0..N + M", "101 * i", "150 * N + 90"), 60},
         {LONGER("40..N + 80", "101 * i", "150 * N + 4130"), 60},
         {LONGER("0..N / 2 + 40", "101 * i", "150 * (N / 2) + 90"), 120},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        if (strncmp(a.reason, "for all", 7) == 0) print_error("%d: %s\n", (int)i, a.reason);
-        assert_false(strncmp(a.reason, "for all", 7) == 0);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
 }
 
 /* How far apart places are depends on the rest of N by the step, which the given value has alone.
@@ -470,23 +434,11 @@ static void writes_that_meet_with_other_rests(void **state) {
 #define CARRIED(given) \
     RESTS(given, "61 * (N / 7) + 81 - 20 * ((i + N) / 7), i", "40 * (N / 7) + 80 - 20 * (i / 7), i")
 #define PADDED(given) RESTS(given, "N % 7 * 20 + i, 0", "i + 40, 1 - (N + 1) % 7 / 6")
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {CARRIED("7"), 134}, {CARRIED("8"), 134}, {CARRIED("70"), 134},
         {PADDED("9"), 61},   {PADDED("7"), 61},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
-        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
     assert_answer(RESTS("9", "N % 7 * 20 + i, 0", "N % 7 * 20 + i, 1"), SPAD_VERDICT_PROVED_ALL,
                   "for all N");
 }
@@ -519,10 +471,7 @@ static void writes_in_loops_of_two_parameters(void **state) {
  * longer more slowly than the parameter: the first N with two writes of one tile is far. */
 static void unwaited_writes_of_one_agent_meet_late(void **state) {
     (void)state;
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {UNWAITED("70", "N", STORE("i % 70")), 71},
         {UNWAITED("10, 14", "N", STORE("i % 10, i % 14")), 71},
         {UNWAITED("30", "N / 4", STORE("i % 30")), 124},
@@ -538,16 +487,7 @@ static void unwaited_writes_of_one_agent_meet_late(void **state) {
                   STORE("(-2 * t + t + i * N + 3) % 20, t") "}\n"),
          10},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
-        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
 }
 
 /* Writes in the same window of one index may be iterations apart, which counts for the others. */
@@ -557,24 +497,12 @@ static void writes_that_meet_inside_a_window(void **state) {
     "kernel k on sm_90\nparam N = 4\ntensor out : global u8 [N + 61, 101 * N + 2] (64)\n" \
     "agent a { for i in 0..N { simt v writes out[" one "] } }\n"                          \
     "agent b { for i in 0..N { simt w writes out[" other "] } }\n"
-    static const struct {
-        const char *text;
-        int64_t wrong; /* the first value */
-    } cases[] = {
+    static const late_case cases[] = {
         {WINDOWS("i / 7, 100 * i", "i / 7, 101 * i + 1"), 101},
         {WINDOWS("i / 9 + 20, 80 * i", "i / 9 + 20, 81 * i + 1"), 81},
         {UNWAITED("N + 61, 61", "N", STORE("i / 7, min(i, 60)")), 62},
     };
-    const spad_check_options alone = {.one_shape = true};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const spad_define wrong = {"N", cases[i].wrong};
-        const spad_define right = {"N", cases[i].wrong - 1};
-        const answer a = ask(cases[i].text, NULL, 0, NULL);
-        if (a.verdict == SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
-        assert_int_not_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
-        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
-        assert_int_equal(ask(cases[i].text, &right, 1, &alone).verdict, SPAD_VERDICT_PROVED_SHAPE);
-    }
+    no_claim_for_all(cases, sizeof cases / sizeof cases[0], -1);
 }
 
 #define WAITED "commit g\nwait g pending 0\n"

@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 import ptx_mutants  # noqa: E402
 import spad.cuda as sc  # noqa: E402
+from spad._reproduce import parameter_offsets  # noqa: E402
 from launch import SIZES  # noqa: E402
 from ptx_model import machine, text  # noqa: E402
 from ptx_mutants import Case  # noqa: E402
@@ -138,13 +139,7 @@ def launch_text(case, module, kernel, source):
 
 
 def offsets_of(kernel, source):
-    """Where each parameter begins in the bytes of a launch file."""
-    at, out = 0, []
-    for parameter in next(k for k in sc.kernels(source) if k["name"] == kernel)["parameters"]:
-        at += -at % parameter["align"]
-        out.append(at)
-        at += parameter["bytes"]
-    return out
+    return parameter_offsets(next(entry for entry in sc.kernels(source) if entry["name"] == kernel)["parameters"])
 
 
 # ---- entries of a module ------------------------------------------------------------------

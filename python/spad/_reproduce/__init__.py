@@ -103,8 +103,8 @@ def _argument(word, parameter, memory, maps, at):
     return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], float(word))
 
 
-def _offsets(parameters):
-    """Where each parameter begins."""
+def parameter_offsets(parameters):
+    """Where each parameter begins in the bytes of a launch; parameters: those of an entry of spad.cuda.kernels()."""
     at, offsets = 0, []
     for parameter in parameters:
         offsets.append(at := at + -at % parameter["align"])
@@ -117,7 +117,7 @@ def _parameters_of_words(words, parameters):
     memory, maps, data = _Memory(), [], bytearray()
     pairs = [word.partition("=")[::2] for word in words]
     values = {int(name) if name.isdigit() else n: value for n, (name, value) in enumerate(pairs)}
-    for n, (parameter, at) in enumerate(zip(parameters, _offsets(parameters), strict=True)):
+    for n, (parameter, at) in enumerate(zip(parameters, parameter_offsets(parameters), strict=True)):
         data += bytes(at - len(data))
         data += _argument(values[n], parameter, memory, maps, at)
     return bytes(data), memory.blocks, maps
@@ -144,7 +144,7 @@ def launch_of(text, kernel):
         data, blocks, maps = _parameters_of_words(file.get("args", []), kernel["parameters"])
     return {"kernel": kernel["name"], "grid": extents("grid", 1), "block": extents("block", kernel["required_threads"] or 1),
             "cluster": extents("cluster", kernel["cluster"] or 1), "smem": file.get("smem", 0), "parameters": data.hex(),
-            "offsets": _offsets(kernel["parameters"]), "memory": blocks, "maps": maps}
+            "offsets": parameter_offsets(kernel["parameters"]), "memory": blocks, "maps": maps}
 
 
 # ---- from a finding to variants -----------------------------------------------------------

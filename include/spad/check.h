@@ -53,7 +53,8 @@ typedef struct spad_rule_level {
     bool hide;
 } spad_rule_level;
 
-/** What the user wants to hear of. Nothing in it changes a verdict. Zeroed is the default. */
+/** Which findings are reported, and how severe they are. It never changes a verdict. Zeroed is the
+ *  default. */
 typedef struct spad_check_policy {
     spad_compiler_policy compiler_faults;
     const spad_rule_level *levels;

@@ -100,7 +100,7 @@ class _Memory:
         return min(fitting)[1] if fitting else None
 
     def moved(self, data):
-        """Parameters in which addresses are those of the device."""
+        """The bytes, with addresses of the host replaced by those of the device."""
         data = bytearray(data)
         for at in range(0, len(data) - 7, 8):
             address = self.device_address(int.from_bytes(data[at:at + 8], "little"))

@@ -83,7 +83,7 @@ typedef struct spad__induction {
     bool *left_out;  /* per tensor: this is about other tensors, which share no bytes with it */
     bool *relies;    /* per parameter: the step and the shifts hold for its value only */
     bool *late;      /* per parameter: `least` holds for its value only */
-    bool any_late;   /* for that of one other parameter or more */
+    bool any_late;   /* true for at least one parameter */
     bool writes_off_chip; /* `least` was looked for */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */

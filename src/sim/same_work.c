@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel computes, as a sum of hashes. See same_work.h.
+ * Hashes the operations of a kernel. See same_work.h.
  */
 #include "sim/same_work.h"
 

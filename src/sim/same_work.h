@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel computes. A parameter that is the depth of rings may also decide what is computed,
- * and less work is no better depth. So the operations of two shapes are compared: the same ones on
- * the same parts of memory off the chip, in any order (a sum of hashes over the run).
+ * Compares what two shapes of a kernel compute. A parameter may set the depth of a ring and also
+ * the amount of work; doing less work must not count as a better depth. Two shapes do the same work
+ * if they run the same operations on the same off-chip data, in any order (a sum of hashes).
  */
 #ifndef SPAD_SIM_SAME_WORK_H
 #define SPAD_SIM_SAME_WORK_H

@@ -116,8 +116,8 @@ static void try_claim(subject *k, const trip_claim *c, const char *reason, tally
     }
 }
 
-/* One kernel in so many has a large given value, which a smaller one may represent (GIVEN_MAX in
- * prove.c). */
+/* One kernel in LARGE_EACH has a given value of LARGE or more, which the proof replaces by a
+ * smaller one (GIVEN_MAX in prove.c). */
 enum { LARGE_EACH = 8, LARGE = 64 };
 
 static void choose_given(subject *k) {

@@ -24,8 +24,8 @@
 
 enum { SHAPES = 20, SHOWN = 5, PARAMS = 3 };
 
-/* One kernel in so many has large given values. From LARGE on a trip count is large enough for a
- * smaller one to represent it (GIVEN_MAX in prove.c). */
+/* One kernel in LARGE_EACH has given values of LARGE or more, which the proof replaces by smaller
+ * ones (GIVEN_MAX in prove.c). */
 enum { LARGE_EACH = 16, LARGE = 64 };
 
 static const char *const names[PARAMS] = {"T", "N", "M"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Known faults of compilers: what is one, and above all what is none.
+ * Known faults of compilers are recognised, and faults of the user are never taken for one.
  */
 #include <stdio.h>
 #include <string.h>

@@ -169,7 +169,7 @@ class Memory:
         return None
 
     def moved(self, data):
-        """Words that are addresses of the launch become those of the device."""
+        """The bytes, with addresses of the launch file replaced by those of the device."""
         data = bytearray(data)
         for at in range(0, len(data) - 7, 8):
             place = self.place(int.from_bytes(data[at:at + 8], "little"))

@@ -123,9 +123,10 @@ spad__gpu_record *spad__gpu_add_record(spad__gpu *g, spad__gpu_record_kind kind)
 spad__gpu_record *spad__gpu_add_statement(spad__gpu *g, spad_statement_kind statement);
 /* `name` is static. */
 spad__gpu_record *spad__gpu_add_operation(spad__gpu *g, const char *name, spad__gpu_unit unit);
-/* Counts work of the threads in registers. It becomes an operation before the next record. */
+/* Counts work of the threads in registers. It is recorded as an operation before the next record.
+ */
 void spad__gpu_add_work(spad__gpu *g, spad_work work, int64_t amount);
-/* What has been counted becomes an operation. */
+/* Records an operation for the work counted so far, if there is any. */
 void spad__gpu_end_work(spad__gpu *g);
 /* Adds an access to the newest record. view NULL: all of the buffer, as behind a pointer. */
 void spad__gpu_add_access(spad__gpu *g, int32_t buffer, const spad__gpu_view *view, unsigned kind);
